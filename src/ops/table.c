@@ -35,14 +35,6 @@ const struct op *op_find(const char *name)
 
 /* Operators of ONNX that the reference does not support, with what other code must know of them. */
 static const struct op without_kernel[] = {
-    {OP("Bernoulli", 15), .flags = OP_RANDOM, .work = WORK_ELEMENTS},
-    {OP("Compress", 9), .work = WORK_MOVES},
-    {OP("Multinomial", 7), .flags = OP_RANDOM, .work = WORK_ELEMENTS},
-    {OP("RandomNormal", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
-    {OP("RandomNormalLike", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
-    {OP("RandomUniform", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
-    {OP("RandomUniformLike", 1), .flags = OP_RANDOM, .work = WORK_CREATES},
-    {OP("ReverseSequence", 10), .work = WORK_MOVES},
     {OP("Scan", 8), .flags = OP_SCANS, .work = WORK_BODIES},
     {0},
 };

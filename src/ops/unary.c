@@ -251,16 +251,46 @@ static int eval_clip(struct op_call *call)
     return 0;
 }
 
+/* Whether numbers are drawn: in training, unless nothing is dropped. */
+static bool dropout_is_random(const struct op_call *call)
+{
+    const struct bounded *ratio = call_input(call, 1), *training = call_input(call, 2);
+    return training && training->value && training->count && training->value[0] != 0 &&
+           !(ratio && ratio->value && ratio->count && ratio->value[0] == 0);
+}
+
+/* Training: each element becomes 0 or x / (1 - ratio), two roundings; which one is random. */
+static int dropout_training(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0), *ratio = call_input(call, 1);
+    struct bounded *out = x ? call_output(call, 0, x->type, &x->shape) : NULL;
+    struct bounded *mask = out && call->n_outputs > 1 ? call_output(call, 1, DTYPE_BOOL, &x->shape) : out;
+    if (!out || !mask)
+        return -1;
+    long double left = 1 - (ratio && ratio->count ? ratio->value[0] : 0.5L);
+    bool sure = left > 0 && left <= 1 && !(ratio && ratio->hard);
+    for (size_t i = 0; i < out->count; i++) {
+        long double end = x->value[i] / left,
+                    reach = fabsl(end) * 4 * unit_of(x->type) + bounded_hard(x, i) / left;
+        reach += dtype_precision(x->type).tiny;
+        if (sure && isfinite(end) && isfinite(reach))
+            bounded_put_range(out, i, 0, fminl(0, end - reach), fmaxl(0, end + reach));
+        else
+            bounded_put_undecided(out, i, 0);
+        if (mask != out)
+            bounded_put_range(mask, i, 1, 0, 1);
+    }
+    return 0;
+}
+
 /*
  * Inference: a copy and a mask of ones, which ONNX does not define before opset 12. Training with ratio 0
- * drops nothing; with any other it is random.
+ * drops nothing.
  */
 static int eval_dropout(struct op_call *call)
 {
-    const struct bounded *ratio = call_input(call, 1), *training = call_input(call, 2);
-    if (training && !call->shapes_only && training->count && training->value[0] != 0 &&
-        !(ratio && ratio->count && ratio->value[0] == 0))
-        return call_unsupported(call, "training mode is random, which is not supported");
+    if (dropout_is_random(call) && !call->shapes_only)
+        return dropout_training(call);
     int result = eval_identity(call);
     if (result || call->n_outputs < 2)
         return result;
@@ -296,6 +326,13 @@ static int gradient_straight(struct op_gradient *g, int below, int above)
 static int gradient_identity(struct op_gradient *g)
 {
     return gradient_straight(g, 1, 1);
+}
+
+static int gradient_dropout(struct op_gradient *g)
+{
+    if (dropout_is_random(g->call))
+        return call_unsupported(g->call, "training mode is random");
+    return gradient_identity(g);
 }
 
 static int gradient_neg(struct op_gradient *g)
@@ -486,7 +523,7 @@ const struct op ops_unary[] = {
      .dangers = {{DANGER_NONE}}},
     {OP("Dropout", 1), .open = "the mask of a Dropout that drops nothing", .inputs = {1, 3},
      .outputs = {1, 2}, .ranks = {0, 6}, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
-     .params = dropout_params, .eval = eval_dropout, .gradient = gradient_identity, .sample = sample_dropout,
+     .params = dropout_params, .eval = eval_dropout, .gradient = gradient_dropout, .sample = sample_dropout,
      .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1}},
      .history = {.same_since = 7, .reformed = 12}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
      .slope = SLOPE_EVERYWHERE, .flags = OP_RANDOM_IN_TRAINING, .dangers = {{DANGER_NONE}}},

@@ -36,8 +36,8 @@ static const char *const faulty[] = {
     "test_affine_grid_2d_align_corners_expanded",
     "test_affine_grid_3d_expanded",
     "test_affine_grid_3d_align_corners_expanded",
-    "test_bernoulli",
-    "test_training_dropout",
+    "test_qlinearmatmul_2D_int8", /* wrapped around where they must saturate */
+    "test_qlinearmatmul_3D_int8",
     NULL,
 };
 
@@ -50,8 +50,10 @@ static const char *const mended[] = {
 
 /* Official outputs computed with a shortened pi (3.14159 for the windows) or written with four digits: held
  * to ONNX's own tolerance instead. */
-static const char *const rough[] = {"test_blackmanwindow", "test_hammingwindow", "test_hannwindow",
-                                    "test_averagepool_2d_ceil_last_window_starts_on_pad", NULL};
+static const char *const rough[] = {
+    "test_blackmanwindow", "test_hammingwindow",
+    "test_hannwindow",     "test_averagepool_2d_ceil_last_window_starts_on_pad",
+    "test_roialign",       NULL};
 
 enum verdict { PASSED, FAILED, MISSING, SKIPPED };
 
