@@ -24,6 +24,9 @@ void bounded_init(struct bounded *b)
 
 void bounded_release(struct bounded *b)
 {
+    for (size_t i = 0; i < b->n_items; i++)
+        bounded_release(&b->items[i]);
+    free(b->items);
     free(b->value);
     free(b->hard);
     bounded_init(b);
@@ -62,8 +65,60 @@ static void add_bounds(struct bounded *b)
     b->likely = b->hard + b->count;
 }
 
+int bounded_sequence(struct bounded *b, enum dtype type, size_t count, struct error *err)
+{
+    bounded_init(b);
+    if (count > SEQUENCE_LIMIT)
+        return error_set(err, ERROR_LIMIT, "a sequence of %zu items is longer than the reference supports",
+                         count);
+    *b = (struct bounded){.type = type, .shape = {.rank = 1}, .kind = BOUNDED_SEQUENCE, .n_items = count};
+    b->items = memory_zeroed(count ? count : 1, sizeof *b->items);
+    return 0;
+}
+
+void bounded_absent(struct bounded *b, enum dtype type)
+{
+    *b = (struct bounded){.type = type, .shape = {.rank = 1}, .kind = BOUNDED_ABSENT};
+}
+
+int bounded_from_value(struct bounded *b, const struct value *value, struct error *err)
+{
+    if (value->kind == VALUE_TENSOR)
+        return bounded_from_tensor(b, &value->tensors[0], err);
+    if (value->kind == VALUE_NONE) {
+        bounded_absent(b, DTYPE_FLOAT);
+        return 0;
+    }
+    if (bounded_sequence(b, value->count ? value->tensors[0].type : DTYPE_FLOAT, value->count, err))
+        return -1;
+    for (size_t i = 0; i < value->count; i++)
+        if (bounded_from_tensor(&b->items[i], &value->tensors[i], err)) {
+            bounded_release(b);
+            return -1;
+        }
+    return 0;
+}
+
+static int copy_items(struct bounded *to, const struct bounded *from, struct error *err)
+{
+    if (bounded_sequence(to, from->type, from->n_items, err))
+        return -1;
+    for (size_t i = 0; i < from->n_items; i++)
+        if (bounded_copy(&to->items[i], &from->items[i], err)) {
+            bounded_release(to);
+            return -1;
+        }
+    return 0;
+}
+
 int bounded_copy(struct bounded *to, const struct bounded *from, struct error *err)
 {
+    if (from->kind == BOUNDED_SEQUENCE)
+        return copy_items(to, from, err);
+    if (from->kind == BOUNDED_ABSENT) {
+        bounded_absent(to, from->type);
+        return 0;
+    }
     if (bounded_alloc(to, from->type, &from->shape, !from->value, err))
         return -1;
     if (from->value && from->count)

@@ -18,6 +18,10 @@
  * bound reaches the farthest of them.
  *
  * When only shapes are computed, `value` is NULL, unless the value is a known constant.
+ *
+ * A value can also be a sequence of tensors, or an optional that holds nothing; an optional that holds
+ * something is what it holds. Both have the shape [0] and no elements, so that code for tensors that is given
+ * one by mistake touches nothing; only kernels whose rows have OP_CONTAINERS get them (ops/op.h).
  */
 #ifndef BOUNDS_BOUNDED_H
 #define BOUNDS_BOUNDED_H
@@ -25,14 +29,19 @@
 #include "base/error.h"
 #include "tensor/tensor.h"
 
+enum bounded_kind { BOUNDED_TENSOR, BOUNDED_SEQUENCE, BOUNDED_ABSENT };
+
 struct bounded {
-    enum dtype type; /* DTYPE_NONE: not set */
+    enum dtype type; /* DTYPE_NONE: not set; of a sequence: that of its tensors */
     struct shape shape;
     size_t count;
     long double *value;
     double *hard, *likely; /* both or neither */
     bool given;            /* read, not computed: the sign of its zeros is certain */
     bool opened;           /* some element was made open, as opposed to bounds that grew infinite */
+    enum bounded_kind kind;
+    size_t n_items;
+    struct bounded *items; /* of a sequence, owned */
 };
 
 void bounded_init(struct bounded *b);
@@ -43,6 +52,15 @@ void bounded_release(struct bounded *b);
 int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape, bool shape_only,
                   struct error *err);
 int bounded_copy(struct bounded *to, const struct bounded *from, struct error *err);
+
+/* A sequence of `count` items, which are not set yet, or an optional that holds nothing. Refuses more than
+ * SEQUENCE_LIMIT items. */
+enum { SEQUENCE_LIMIT = 1 << 16 };
+int bounded_sequence(struct bounded *b, enum dtype type, size_t count, struct error *err);
+void bounded_absent(struct bounded *b, enum dtype type);
+
+/* A tensor, a sequence or nothing, from outside. */
+int bounded_from_value(struct bounded *b, const struct value *value, struct error *err);
 
 /* The exact value of a tensor from an engine or a user. Only a subnormal gets a bound: it may also be read as
  * 0. */

@@ -81,12 +81,23 @@ static size_t most_inputs(const struct op *op, int opset)
     return most;
 }
 
+/* Kernels get tensors alone unless their rows say otherwise. */
+static int refuse_containers(struct op_call *call)
+{
+    for (size_t i = 0; i < call->n_inputs && !(call->op->flags & OP_CONTAINERS); i++)
+        if (call->inputs[i] && call->inputs[i]->kind != BOUNDED_TENSOR)
+            return call_unsupported(call, "input %zu is a sequence or an absent optional", i);
+    return 0;
+}
+
 /* Runs the kernel of one node into call->outputs. */
 static int run_call(struct op_call *call, const struct evaluate_options *options)
 {
     struct older older;
     if (call->opset && call->n_inputs > most_inputs(call->op, call->opset))
         return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
+    if (refuse_containers(call))
+        return -1;
     int result = older_adapt(&older, call);
     if (!result)
         result = call_check_attributes(call);
@@ -424,9 +435,7 @@ static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, c
                 continue;
             return error_set(err, ERROR_INVALID, "no value for input %s", name);
         }
-        if (given->kind != VALUE_TENSOR)
-            return error_set(err, ERROR_UNSUPPORTED, "input %s is a sequence or an absent optional", name);
-        if (bounded_from_tensor(&slot->own, &given->tensors[0], err))
+        if (bounded_from_value(&slot->own, given, err))
             return error_prefix(err, "input %s", name);
         if (scope->options->loose)
             bounded_loosen(&slot->own);
@@ -469,6 +478,16 @@ static void drop_used(struct scope *scope, const struct model_index *index, size
     }
 }
 
+/* Whoever judges results takes tensors alone, unless it says otherwise. */
+static int refuse_result(struct bounded *result, const char *name, const struct evaluate_options *options,
+                         struct error *err)
+{
+    if (result->kind == BOUNDED_TENSOR || options->containers)
+        return 0;
+    bounded_release(result);
+    return error_set(err, ERROR_UNSUPPORTED, "%s is a sequence or an optional, which is not judged", name);
+}
+
 static int collect(struct scope *scope, const struct evaluator *evaluator, const char *const *names,
                    size_t count, struct bounded **results, struct error *err)
 {
@@ -489,6 +508,8 @@ static int collect(struct scope *scope, const struct evaluator *evaluator, const
         } else {
             result = error_set(err, ERROR_NOT_FOUND, "the model has no value %s", names[i]);
         }
+        if (!result)
+            result = refuse_result(&(*results)[i], names[i], &evaluator->options, err);
         if (!result)
             continue;
         while (i--)
@@ -573,6 +594,10 @@ static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_
         .err = err,
     };
     int result = run_call(&call, scope->options);
+    for (size_t i = 0; !result && i < room; i++)
+        if (made[i].kind != BOUNDED_TENSOR)
+            result =
+                call_unsupported(&call, "output %zu is a sequence or an optional, which is not judged", i);
     for (size_t i = 0; i < room; i++) {
         if (!result && i < n_outputs)
             outputs[i] = made[i];

@@ -23,6 +23,7 @@ struct evaluate_options {
      * the bound of a few more roundings.
      */
     bool loose;
+    bool containers; /* results may be sequences and absent optionals, which are refused otherwise */
     /*
      * Called instead of a node's kernel unless NULL: for planted faults and disturbances. It may call
      * op->eval itself.

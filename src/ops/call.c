@@ -172,6 +172,16 @@ static struct bounded *make_output(struct op_call *call, size_t index, enum dtyp
     return &call->outputs[index];
 }
 
+struct bounded *call_sequence(struct op_call *call, size_t index, enum dtype type, size_t count)
+{
+    if (index >= call->n_outputs) {
+        call_invalid(call, "has no output %zu", index);
+        return NULL;
+    }
+    bounded_release(&call->outputs[index]);
+    return bounded_sequence(&call->outputs[index], type, count, call->err) ? NULL : &call->outputs[index];
+}
+
 struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape)
 {
     return make_output(call, index, type, shape, call->shapes_only);

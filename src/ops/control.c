@@ -48,7 +48,8 @@ static void give_output(struct op_call *call, size_t index, struct bounded *valu
 /* Reduces `chosen` to what is certain whichever branch runs. */
 static int merge_branches(struct op_call *call, struct bounded *chosen, const struct bounded *other)
 {
-    if (chosen->type != other->type || !shape_equal(&chosen->shape, &other->shape))
+    if (chosen->type != other->type || !shape_equal(&chosen->shape, &other->shape) ||
+        chosen->kind != BOUNDED_TENSOR || other->kind != BOUNDED_TENSOR)
         return call_unsupported(call, "the branches have different shapes, and the condition is not known");
     if (!chosen->value || !other->value) {
         struct shape shape = chosen->shape;
@@ -198,7 +199,8 @@ static int keep_slices(struct loop *loop, struct op_call *call)
     loop->n_slices++;
     for (size_t s = 0; s < loop->scans; s++)
         if (!shape_equal(&loop->stacks[s][0].shape, &loop->stacks[s][loop->n_slices - 1].shape) ||
-            loop->stacks[s][0].type != loop->stacks[s][loop->n_slices - 1].type)
+            loop->stacks[s][0].type != loop->stacks[s][loop->n_slices - 1].type ||
+            loop->stacks[s][loop->n_slices - 1].kind != BOUNDED_TENSOR)
             return call_invalid(call, "scan output %zu changes its type or shape", s);
     return 0;
 }
@@ -305,7 +307,8 @@ static int loop_shapes(struct loop *loop, struct op_call *call)
         return -1;
     for (size_t i = 0; i < loop->carried; i++) {
         const struct bounded *before = &loop->state[i + 2], *after = &loop->results[i + 1];
-        if (before->type != after->type || !shape_equal(&before->shape, &after->shape))
+        if (before->type != after->type || !shape_equal(&before->shape, &after->shape) ||
+            before->kind != BOUNDED_TENSOR || after->kind != BOUNDED_TENSOR)
             return call_unsupported(call, "the shape of carried value %zu depends on data", i);
         if (i < call->n_outputs && !call_output(call, i, before->type, &before->shape))
             return -1;
@@ -358,12 +361,12 @@ const struct op ops_control[] = {
     {OP("If", 1), .inputs = {1, 1}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 1},
      .types = {{1, DTYPE_BIT(DTYPE_BOOL)}}, .params = if_params, .eval = eval_if, .sample = sample_if,
      .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
-     .result = RESULT_OTHER, .work = WORK_BODIES, .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_BRANCHES,
-     .dangers = {{DANGER_NONE}}},
+     .result = RESULT_OTHER, .work = WORK_BODIES, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .flags = OP_BRANCHES | OP_CONTAINERS, .dangers = {{DANGER_NONE}}},
     {OP("Loop", 1), .inputs = {2, OP_VARIADIC}, .outputs = {1, OP_VARIADIC}, .ranks = {0, 4},
      .types = {{1, DTYPE_BIT(DTYPE_INT64)}}, .params = loop_params, .eval = eval_loop, .sample = sample_loop,
      .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
-     .result = RESULT_OTHER, .work = WORK_BODIES, .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_LOOPS,
-     .dangers = {{DANGER_NONE}}},
+     .result = RESULT_OTHER, .work = WORK_BODIES, .slope = SLOPE_ALMOST_EVERYWHERE,
+     .flags = OP_LOOPS | OP_CONTAINERS, .dangers = {{DANGER_NONE}}},
     {0},
 };

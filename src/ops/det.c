@@ -1,4 +1,4 @@
-/* Det: determinants. Bounds: docs/bounds/det.md. */
+/* Det: determinants. Bounds: docs/bounds/signal.md. */
 #include "bounds/number.h"
 #include "ops/draw.h"
 #include "ops/op.h"

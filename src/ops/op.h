@@ -76,6 +76,7 @@ enum {
     OP_CONVOLVES = 1024,        /* input 1 is a kernel; the attribute kernel_shape may repeat its sizes */
     OP_ON_REQUEST = 2048,       /* drawn only where it, or an opset beyond 21, is asked for: it came into the
                                    table after recipes that choose among all operators had been written */
+    OP_CONTAINERS = 4096,       /* takes sequences and absent optionals, which others refuse */
 };
 
 /* How many there may be, both included. */
@@ -347,6 +348,10 @@ int call_int_single(struct op_call *call, size_t index, int64_t *value);
 /* Makes output `index` with its type and shape. NULL and an error when it is too large. In a shapes-only call
  * its value stays NULL. */
 struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape);
+
+/* Makes output `index` a sequence of `count` items, which the kernel sets. NULL and an error when it is too
+ * long. */
+struct bounded *call_sequence(struct op_call *call, size_t index, enum dtype type, size_t count);
 
 /* The same with a value even in a shapes-only call: for results that do not depend on data (Shape, Constant).
  */

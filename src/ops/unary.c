@@ -22,7 +22,11 @@ static struct bounded *output_like(struct op_call *call, enum dtype type, const 
 static int eval_identity(struct op_call *call)
 {
     int result;
-    const struct bounded *in;
+    const struct bounded *in = call_need(call, 0);
+    if (in && in->kind != BOUNDED_TENSOR) {
+        bounded_release(&call->outputs[0]);
+        return bounded_copy(&call->outputs[0], in, call->err);
+    }
     struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
     for (size_t i = 0; out && i < out->count; i++)
         bounded_move(out, i, in, i);
@@ -532,7 +536,7 @@ const struct op ops_unary[] = {
      .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
      .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE,
      .dangers = {{DANGER_STEP}}},
-    {OP("Identity", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
+    {OP("Identity", 1), .flags = OP_CONTAINERS, .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS | DTYPES_INTEGER | BOOLEAN}, {13, DTYPES_NUMBER | BOOLEAN}},
      .eval = eval_identity, .gradient = gradient_identity, .sample = sample_plain, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
