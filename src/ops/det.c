@@ -56,12 +56,12 @@ static long double reach(const struct bounded *x, size_t at, size_t n, long doub
         long double size = 0, off = 0;
         for (size_t j = 0; j < n; j++) {
             size_t k = at + i * n + j;
-            long double more = each + (likely ? bounded_likely(x, k) : bounded_hard(x, k));
+            long double more = likely ? bounded_likely(x, k) : bounded_hard(x, k);
             size += x->value[k] * x->value[k];
             off += more * more;
         }
         plain *= sqrtl(size);
-        grown *= sqrtl(size) + sqrtl(off);
+        grown *= sqrtl(size) + sqrtl(off) + sqrtl((long double)n) * each;
     }
     return grown - plain;
 }
@@ -82,7 +82,7 @@ static void put_determinant(struct bounded *out, size_t at, const struct bounded
     long double grown = ldexpl(largest, n < 512 ? (int)n - 1 : 511), tiny = dtype_precision(out->type).tiny;
     long double lost = 3 * length * grown * u + length * tiny;
     long double hard = reach(x, at * n * n, n, lost, false), likely = reach(x, at * n * n, n, lost / 8, true);
-    hard += length * u * (fabsl(value) + hard) + tiny * powl(fmaxl(1, grown), length);
+    hard += (length + 1) * u * (fabsl(value) + hard) + tiny * powl(fmaxl(1, grown), length);
     /* Products of some of the pivots may be larger or smaller than that of all. */
     bool strays = !(powl(fmaxl(1, largest * length), length) < dtype_highest(out->type));
     if (strange || strays)

@@ -150,7 +150,7 @@ static void turns_release(struct turns *t)
 
 /* What the bound of every element of a transform depends on. */
 struct size {
-    long double magnitude; /* sum of |re| + |im| */
+    long double magnitude; /* sum of |re| + |im|, as large as they may be */
     long double hard, variance;
     bool strange;
 };
@@ -162,7 +162,7 @@ static struct size lane_size(const struct lane *lane)
         for (size_t part = 0; part < lane->parts; part++) {
             struct number x = number_of(lane->x, lane->at + j * lane->step + part);
             s.strange |= !isfinite(x.v) || !isfinite(x.h);
-            s.magnitude += fabsl(x.v);
+            s.magnitude += number_most(x);
             s.hard += x.h;
             s.variance += x.l * x.l;
         }
@@ -178,12 +178,12 @@ static long double transform_error(const struct lane *lane, const struct size *s
 {
     long double length = (long double)n, plain = 0;
     for (size_t j = 0; j < lane->count; j++) {
-        long double size = fabsl(lane->x->value[lane->at + j * lane->step]);
+        long double size = number_most(number_of(lane->x, lane->at + j * lane->step));
         if (lane->parts == 2)
-            size += fabsl(lane->x->value[lane->at + j * lane->step + 1]);
+            size += number_most(number_of(lane->x, lane->at + j * lane->step + 1));
         plain += size * (3 * tau * (long double)j * (long double)k / length + 6);
     }
-    plain += (length + 2) * s->magnitude;
+    plain += (length + 4) * s->magnitude;
     long double fast = 8 * (log2l(4 * length) + 2) * sqrtl(2 * length) * s->magnitude;
     return u * fmaxl(plain, fast);
 }

@@ -255,12 +255,14 @@ static int eval_clip(struct op_call *call)
     return 0;
 }
 
-/* Whether numbers are drawn: in training, unless nothing is dropped. */
+/* Whether numbers may be drawn: in training, unless nothing is dropped. */
 static bool dropout_is_random(const struct op_call *call)
 {
     const struct bounded *ratio = call_input(call, 1), *training = call_input(call, 2);
-    return training && training->value && training->count && training->value[0] != 0 &&
-           !(ratio && ratio->value && ratio->count && ratio->value[0] == 0);
+    bool trains = training && training->value && training->count &&
+                  (training->value[0] != 0 || bounded_hard(training, 0) > 0);
+    bool keeps = ratio && ratio->value && ratio->count && ratio->value[0] == 0 && bounded_hard(ratio, 0) == 0;
+    return trains && !keeps;
 }
 
 /* Training: each element becomes 0 or x / (1 - ratio), two roundings; which one is random. */
@@ -272,7 +274,7 @@ static int dropout_training(struct op_call *call)
     if (!out || !mask)
         return -1;
     long double left = 1 - (ratio && ratio->count ? ratio->value[0] : 0.5L);
-    bool sure = left > 0 && left <= 1 && !(ratio && ratio->hard);
+    bool sure = left > 0 && left <= 1 && !(ratio && ratio->hard) && !call->inputs[2]->hard;
     for (size_t i = 0; i < out->count; i++) {
         long double end = x->value[i] / left,
                     reach = fabsl(end) * 4 * unit_of(x->type) + bounded_hard(x, i) / left;

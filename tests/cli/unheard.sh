@@ -64,7 +64,7 @@ quietly run relu2.onnx -e identity -o kept2
 cp kept2/identity/test_data_set_0/output_0.pb open/test_data_set_0/input_0.pb
 assay report open -e $round -o bundle
 # Refusals that nobody can judge.
-lacks="$cases/node/test_det_2d"
+lacks="$cases/node/test_mvn"
 assay compare "$lacks/model.onnx" -E "$bad" -e bad:mode=reject-load
 assay run "$one/model.onnx" -E "$bad" -e absent --format json
 # A suite of which an engine supports nothing; a case that brings no answer and that nobody judges.

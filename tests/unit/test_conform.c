@@ -102,7 +102,7 @@ static void check_cases(const struct course *course)
     assert_verdicts(course, "far", VERDICTS(CONFORM_WRONG, CONFORM_WRONG, CONFORM_WRONG));
     /* Of two data sets the one that is no plain pass speaks for the case. */
     assert_verdicts(course, "two", VERDICTS(CONFORM_PASS, CONFORM_PASS, CONFORM_CRASH));
-    assert_verdicts(course, "random", VERDICTS(CONFORM_UNSUPPORTED, CONFORM_UNSUPPORTED, CONFORM_RANDOM));
+    assert_verdicts(course, "random", VERDICTS(CONFORM_RANDOM, CONFORM_RANDOM, CONFORM_RANDOM));
     assert_verdicts(course, "misfit",
                     VERDICTS(CONFORM_NOT_RUNNABLE, CONFORM_NOT_RUNNABLE, CONFORM_NOT_RUNNABLE));
     assert_verdicts(course, "broken",
