@@ -514,6 +514,13 @@ static int no_engine(const struct registry *registry, const char *name, struct e
 {
     struct str names;
     const char *nearest = NULL;
+    if (strchr(name, '/'))
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "'%s' is a path, but engines are given by name: write beside it a file mine.ini with the "
+            "lines '[mine]' and 'command = {here}/%s', and give -E mine.ini -e mine "
+            "(docs/writing-an-engine.md)",
+            name, file_base(name));
     size_t least = 3; /* letters apart: what is farther is not meant */
     for (size_t i = 0; i < registry->count; i++) {
         size_t distance = text_distance(name, registry->entries[i]->name);

@@ -16,6 +16,8 @@ assay run "$one/model.onnx" -E own.ini -e dies --format json
 assay compare "$one/model.onnx" -E own.ini -e dies --format junit
 assay conform "$one" -E own.ini -e coloured --format json
 assay engines -E own.ini dies coloured
+# It is given by its path.
+assay run "$one/model.onnx" -e ./dies.sh
 # It prints where messages belong: at once, a word too short for a length, in the middle of an answer.
 script prints '#!/bin/sh' 'echo hello' 'exec sleep 60'
 script mutters '#!/bin/sh' 'echo a'
