@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sdk", "python"))
-from assay_adapter import Engine, Tensor, Unsupported, serve  # noqa: E402
+from assay_adapter import OTHER_TYPES, Engine, Tensor, Unsupported, serve  # noqa: E402
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
@@ -22,7 +22,7 @@ def to_array(tensor):
     if not isinstance(tensor, Tensor):
         raise Unsupported("sequences and optional values")
     if tensor.type not in TYPES:
-        raise Unsupported(f"element type {tensor.type}")
+        raise Unsupported(f"element type {OTHER_TYPES.get(tensor.type, tensor.type)}")
     return np.frombuffer(tensor.data, TYPES[tensor.type]).reshape(tensor.dims)
 
 
@@ -62,7 +62,7 @@ class OnnxReference(Engine):
             onnx.load_external_data_for_model(proto, model.folder)
         strange = [number for number in element_types(proto.graph) if number and number not in TYPES]
         if strange:
-            raise Unsupported(f"element type {strange[0]}")
+            raise Unsupported(f"element type {OTHER_TYPES.get(strange[0], strange[0])}")
         self.outputs = model.outputs
         try:
             self.evaluator = ReferenceEvaluator(proto)

@@ -1,11 +1,22 @@
-/* OrtValue from and to struct value. ONNX Runtime's element types have the numbers of TensorProto, like ours.
- */
+/* OrtValue from and to struct value. */
 #include "ort.h"
 
 #include "base/memory.h"
+#include "tensor/narrow.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * ONNX Runtime's element types have the numbers of TensorProto, like ours, but for the last three: its header
+ * counts uint2, int2, float8e8m0 from 24 on, and tells types of outputs so. Functions that make a tensor take
+ * TensorProto's numbers all the same (1.24 to 1.30).
+ */
+static int type_out(ONNXTensorElementDataType type)
+{
+    static const enum dtype last[] = {DTYPE_UINT2, DTYPE_INT2, DTYPE_FLOAT8E8M0};
+    return (int)type >= 24 && (int)type <= 26 ? (int)last[(int)type - 24] : (int)type;
+}
 
 static int strings_in(struct adapter_call *call, const struct tensor *tensor, OrtValue *value)
 {
@@ -35,12 +46,29 @@ static int strings_in(struct adapter_call *call, const struct tensor *tensor, Or
     return result;
 }
 
+/* ONNX Runtime keeps elements of 4 and 2 bits packed as ONNX files do. */
+static int packed_in(struct adapter_call *call, const struct tensor *tensor, OrtValue **out)
+{
+    const struct ort *ort = call->engine;
+    void *data = NULL;
+    OrtStatus *status =
+        ort->api->CreateTensorAsOrtValue(ort->allocator, tensor->shape.dims, (size_t)tensor->shape.rank,
+                                         (ONNXTensorElementDataType)tensor->type, out);
+    if (ort_check(call, ORT_STAGE_RUN, status) < 0 ||
+        ort_check(call, ORT_STAGE_RUN, ort->api->GetTensorMutableData(*out, &data)) < 0)
+        return -1;
+    narrow_pack(tensor->type, tensor->data, tensor->count, data);
+    return 0;
+}
+
 static int tensor_in(struct adapter_call *call, const struct tensor *tensor, OrtValue **out)
 {
     const struct ort *ort = call->engine;
     const int64_t *dims = tensor->shape.dims;
     size_t rank = (size_t)tensor->shape.rank;
     ONNXTensorElementDataType type = (ONNXTensorElementDataType)tensor->type;
+    if (narrow_is_packed(tensor->type))
+        return packed_in(call, tensor, out);
     if (tensor->type != DTYPE_STRING) {
         /* An empty tensor still wants an address. */
         void *data = tensor->data ? tensor->data : (void *)out;
@@ -129,11 +157,11 @@ static int info_out(struct adapter_call *call, const OrtTensorTypeAndShapeInfo *
         ort_check(call, ORT_STAGE_RUN, ort->api->GetDimensionsCount(info, &rank)) < 0)
         return -1;
     struct error err = {0};
-    if (dtype_check(element, &err) < 0)
+    if (dtype_check(type_out(element), &err) < 0)
         return adapter_fail(call, ADAPTER_UNSUPPORTED, "%s", err.message);
     if (rank > TENSOR_MAX_RANK)
         return adapter_fail(call, ADAPTER_UNSUPPORTED, "an output of rank %zu", rank);
-    *type = (enum dtype)element;
+    *type = (enum dtype)type_out(element);
     shape->rank = (int)rank;
     return ort_check(call, ORT_STAGE_RUN, ort->api->GetDimensions(info, shape->dims, rank));
 }
@@ -160,6 +188,12 @@ static int tensor_out(struct adapter_call *call, const OrtValue *from, struct te
     /* Reading needs the same pointer as writing: a const view came only with 1.23. */
     if (ort_check(call, ORT_STAGE_RUN, ort->api->GetTensorMutableData((OrtValue *)from, &data)) < 0)
         return -1;
+    if (narrow_is_packed(type)) {
+        if (tensor_alloc(tensor, type, &shape, 0, &err) < 0)
+            return adapter_fail(call, ADAPTER_FAILED, "%s", err.message);
+        narrow_unpack(type, data, count, tensor->data);
+        return 0;
+    }
     if (tensor_from_bytes(tensor, type, &shape, data, count * dtype_size(type), &err) < 0)
         return adapter_fail(call, ADAPTER_FAILED, "%s", err.message);
     return 0;

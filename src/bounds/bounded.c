@@ -39,7 +39,7 @@ int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape,
     size_t count;
     if (dtype_check(type, err) || shape_count(shape, &count, err))
         return -1;
-    if (!dtype_in(type, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)))
+    if (!dtype_is_real(type))
         return error_set(err, ERROR_UNSUPPORTED, "the reference does not support %s", dtype_name(type));
     if (count > BOUNDED_LIMIT)
         return error_set(err, ERROR_LIMIT, "a value of %zu elements is larger than the reference supports",
@@ -211,13 +211,18 @@ static bool is_open(const struct bounded *b, size_t i)
 
 /*
  * Gives subnormal inputs a bound that includes 0. Hardware may read subnormals as zero (denormals-are-zero;
- * some processors have no other mode), and ONNX does not forbid it. Halves are converted when they are read,
- * which keeps their subnormals.
+ * some processors have no other mode), and ONNX does not forbid it. Halves and narrower floats are converted
+ * when they are read, which keeps their subnormals.
  */
+static bool may_flush(enum dtype type)
+{
+    return dtype_in(type, DTYPES_FLOAT & ~(1 << DTYPE_FLOAT16));
+}
+
 static void allow_flushing(struct bounded *b)
 {
     double tiny = dtype_precision(b->type).tiny;
-    if (!dtype_is_float(b->type) || b->type == DTYPE_FLOAT16)
+    if (!may_flush(b->type))
         return;
     for (size_t i = 0; i < b->count; i++) {
         long double magnitude = fabsl(b->value[i]);
@@ -258,11 +263,10 @@ static void put_integer(struct bounded *b, size_t i, long double value, long dou
     set_bounds(b, i, 0, 0);
 }
 
-/* The error of rounding a result near zero, which is lost where subnormals are flushed. No implementation
- * flushes halves. */
+/* The error of rounding a result near zero, which is lost where subnormals are flushed. */
 static double underflow_error(enum dtype type, const struct dtype_precision *p)
 {
-    return type == DTYPE_FLOAT16 ? p->smallest : p->tiny;
+    return may_flush(type) ? p->tiny : p->smallest;
 }
 
 static void put_float(struct bounded *b, size_t i, long double value, long double hard, long double likely)
@@ -279,11 +283,13 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     if (magnitude - hard < p.tiny)
         reach += underflow_error(b->type, &p);
     long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
-    if (magnitude < p.tiny && b->type != DTYPE_FLOAT16) /* when it is flushed, the error is its whole size */
+    if (magnitude < p.tiny && may_flush(b->type)) /* when it is flushed, the error is its whole size */
         spread = likely_add(spread, magnitude);
     /* Rounding to nearest gives infinity from half an ulp above the largest number on. */
     long double top = highest * (1 + (long double)p.unit / 2); /* in float64 the sum would be 1 */
-    if (magnitude - hard > top) {
+    if (dtype_is_narrow(b->type) && magnitude + hard >= highest) {
+        set_bounds(b, i, INFINITY, spread); /* the kernels that round to them know what overflows */
+    } else if (magnitude - hard > top) {
         b->value[i] = value < 0 ? -INFINITY : INFINITY;
         set_bounds(b, i, 0, 0);
     } else if (magnitude + hard >= highest) {

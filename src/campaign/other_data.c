@@ -56,17 +56,7 @@ static bool make_finite(struct tensor *tensor)
 /* The largest finite number of a floating-point type, negated, or the smallest of integers. */
 static long double lowest_of(enum dtype type)
 {
-    switch (type) {
-    case DTYPE_FLOAT:
-        return -FLT_MAX;
-    case DTYPE_DOUBLE:
-        return -DBL_MAX;
-    case DTYPE_FLOAT16:
-        return -65504;
-    default:
-        return dtype_is_integer(type) && dtype_is_signed(type) ? -ldexpl(1, 8 * (int)dtype_size(type) - 1)
-                                                               : 0;
-    }
+    return type != DTYPE_BFLOAT16 && dtype_is_signed(type) ? dtype_lowest(type) : 0;
 }
 
 static bool raise_lowest(struct tensor *tensor)

@@ -45,7 +45,7 @@ struct run_outcome {
 static void first_values(const struct tensor *tensor, struct str *out)
 {
     size_t shown = tensor->count < FIRST_VALUES ? tensor->count : FIRST_VALUES;
-    bool number = dtype_in(tensor->type, DTYPES_NUMBER) || tensor->type == DTYPE_BOOL;
+    bool number = dtype_is_real(tensor->type);
     for (size_t i = 0; i < shown && number; i++)
         str_printf(out, "%s%.6g", i ? " " : "", (double)tensor_get(tensor, i));
     if (number && shown < tensor->count)
@@ -88,7 +88,7 @@ static void json_tensor(struct work *work, const struct tensor *tensor)
 {
     struct metrics_summary summary;
     metrics_summarize(tensor, &summary);
-    bool number = dtype_in(tensor->type, DTYPES_NUMBER) || tensor->type == DTYPE_BOOL;
+    bool number = dtype_is_real(tensor->type);
     json_object(&work->json, NULL);
     json_string(&work->json, "dtype", dtype_name(tensor->type));
     json_array(&work->json, "shape");

@@ -185,7 +185,7 @@ static void load_first(struct fold *fold, const struct result *results)
         if (result->outcome != OUTCOME_OK || result->count == 0 || result->outputs[0].kind != VALUE_TENSOR)
             continue;
         const struct tensor *tensor = &result->outputs[0].tensors[0];
-        if (!dtype_in(tensor->type, DTYPES_NUMBER) && tensor->type != DTYPE_BOOL)
+        if (!dtype_is_real(tensor->type))
             continue;
         fold->first[i] =
             memory_grow(fold->first[i], &fold->capacities[i], tensor->count + 1, sizeof **fold->first);

@@ -90,13 +90,25 @@ static int refuse_containers(struct op_call *call)
     return 0;
 }
 
+/* Kernels that compute never meet narrow types. */
+static int check_narrow(struct op_call *call)
+{
+    dtype_set narrow = op_narrow_at(call->op, call->opset);
+    for (size_t i = 0; i < call->n_inputs; i++)
+        if (call->inputs[i] && dtype_is_narrow(call->inputs[i]->type) &&
+            !dtype_in(call->inputs[i]->type, narrow))
+            return call_invalid(call, "input %zu is %s, which it does not take in opset %d", i,
+                                dtype_name(call->inputs[i]->type), call->opset);
+    return 0;
+}
+
 /* Runs the kernel of one node into call->outputs. */
 static int run_call(struct op_call *call, const struct evaluate_options *options)
 {
     struct older older;
     if (call->opset && call->n_inputs > most_inputs(call->op, call->opset))
         return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
-    if (refuse_containers(call))
+    if (refuse_containers(call) || check_narrow(call))
         return -1;
     int result = older_adapt(&older, call);
     if (!result)

@@ -75,8 +75,7 @@ static unsigned mark_of(enum dtype type, long double value)
         return FACT_ZERO;
     if (value != floorl(value))
         return FACT_FRACTION;
-    bool lowest =
-        dtype_is_integer(type) && dtype_is_signed(type) && value == -ldexpl(1, 8 * (int)dtype_size(type) - 1);
+    bool lowest = dtype_is_integer(type) && dtype_is_signed(type) && value == dtype_lowest(type);
     return lowest ? FACT_LOWEST : 0;
 }
 

@@ -10,18 +10,7 @@ enum { INDENT = 3, DEPTH = 8 };
 
 const char *model_text_type(int type)
 {
-    static const char *const names[DTYPE_COUNT] = {
-        [DTYPE_NONE] = "undefined",      [DTYPE_FLOAT] = "float",
-        [DTYPE_UINT8] = "uint8",         [DTYPE_INT8] = "int8",
-        [DTYPE_UINT16] = "uint16",       [DTYPE_INT16] = "int16",
-        [DTYPE_INT32] = "int32",         [DTYPE_INT64] = "int64",
-        [DTYPE_STRING] = "string",       [DTYPE_BOOL] = "bool",
-        [DTYPE_FLOAT16] = "float16",     [DTYPE_DOUBLE] = "double",
-        [DTYPE_UINT32] = "uint32",       [DTYPE_UINT64] = "uint64",
-        [DTYPE_COMPLEX64] = "complex64", [DTYPE_COMPLEX128] = "complex128",
-        [DTYPE_BFLOAT16] = "bfloat16",
-    };
-    return type >= 0 && type < DTYPE_COUNT ? names[type] : "unknown";
+    return dtype_onnx_name((enum dtype)type);
 }
 
 /* With a point or an exponent, so that it reads back as a float. */

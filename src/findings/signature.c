@@ -146,6 +146,19 @@ static const char *type_class(enum dtype type)
         return "f32";
     case DTYPE_DOUBLE:
         return "f64";
+    case DTYPE_FLOAT8E4M3FN:
+    case DTYPE_FLOAT8E4M3FNUZ:
+    case DTYPE_FLOAT8E5M2:
+    case DTYPE_FLOAT8E5M2FNUZ:
+    case DTYPE_FLOAT8E8M0:
+        return "f8";
+    case DTYPE_FLOAT4E2M1:
+        return "f4";
+    case DTYPE_UINT4:
+    case DTYPE_INT4:
+    case DTYPE_UINT2:
+    case DTYPE_INT2:
+        return "int4";
     case DTYPE_INT8:
     case DTYPE_UINT8:
         return "int8";

@@ -283,7 +283,8 @@ static int newest_opset(const struct generate_options *options, int since)
 {
     if (options->opset || options->max_opset)
         return options->opset ? options->opset : options->max_opset;
-    return since > OPSET_LAST ? OPSET_NEWEST : OPSET_LAST;
+    bool newer = since > OPSET_LAST || (options->types & (dtype_set)DTYPES_NARROW);
+    return newer ? OPSET_NEWEST : OPSET_LAST;
 }
 
 bool options_allow(const struct generate_options *options, const struct op *op)

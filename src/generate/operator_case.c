@@ -7,14 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether cases of the operator can have a type that is asked for. */
+static bool has_asked_types(const struct generate_options *options, const struct op *op)
+{
+    bool narrow = (options->types & (dtype_set)DTYPES_NARROW) != 0;
+    return op_drawn_types(op, narrow ? OPSET_NEWEST : OPSET_LAST, options->types) != 0;
+}
+
 /* Chooses one of the operators that the options allow, one with illegal values when these are asked for. */
 static const struct op *choose_op(struct rng *rng, const struct generate_options *options)
 {
     size_t allowed = 0;
     const struct op *chosen = NULL;
     for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
-        bool allowed_here =
-            options_allow(options, op) && (!options->types || op_types_at(op, OPSET_LAST) & options->types);
+        bool allowed_here = options_allow(options, op) && (!options->types || has_asked_types(options, op));
         if (!allowed_here || (options->illegal && !illegal_exists(op)) ||
             (options->gradients && !op->gradient))
             continue;
@@ -58,7 +64,7 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
                    struct test_case **out, struct str *note, struct error *err)
 {
     int opset = draw_opset(&rng, options, op_drawn_since(op));
-    dtype_set set = op_types_at(op, opset) & (options->types ? options->types : ~(dtype_set)0);
+    dtype_set set = op_drawn_types(op, opset, options->types);
     if (options->gradients && (set & (dtype_set)DTYPES_FLOAT))
         set &= (dtype_set)DTYPES_FLOAT;
     if (!set)
@@ -80,6 +86,7 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     m.trace = options->trace;
     draw_init(&d, &m.model->arena, op, opset, type, fill, for_draw);
     d.rank = options->rank;
+    d.narrow = options->types & op_narrow_at(op, opset);
     int result = draw_node(&d);
     if (result || d.n_outputs > 64 || !fits(&d, options))
         result = error_set(err, ERROR_NOT_FOUND, "%s: the sampler found no valid node", op->name);

@@ -13,7 +13,7 @@ const char *const metrics_mad_bin_name[METRICS_MAD_BINS] = {"0.8-1.0", "0.6-0.8"
 
 static bool is_number(enum dtype type)
 {
-    return dtype_in(type, DTYPES_NUMBER) || type == DTYPE_BOOL;
+    return dtype_is_real(type);
 }
 
 static bool is_complex(enum dtype type)

@@ -12,7 +12,7 @@ void rate_add(struct rate_mean *mean, const struct tensor *a, const struct tenso
         mean->apart = true;
         return;
     }
-    if (!dtype_in(a->type, DTYPES_NUMBER) && a->type != DTYPE_BOOL)
+    if (!dtype_is_real(a->type))
         return;
     mean->count += a->count;
     for (size_t i = 0; i < a->count; i++) {

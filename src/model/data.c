@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "model/scan.h"
 #include "model/tree.h"
+#include "tensor/narrow.h"
 #include "tensor/npy.h"
 
 #include <stdlib.h>
@@ -101,13 +102,17 @@ static int parse_optional(const uint8_t *data, size_t size, struct value *value,
     return 0;
 }
 
-/* Takes uint16 as bfloat16, which NumPy does not have: the official tests store such values as uint16. */
-static void mend_bfloat16(const Onnx__TypeProto *type, struct value *value)
+/* Takes uint16 as bfloat16, and bytes as narrow elements, where the model wants these: the official tests
+ * store bfloat16 so, and .npy files have no other way. */
+static void mend_type(const Onnx__TypeProto *type, struct value *value)
 {
-    if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && value->kind == VALUE_TENSOR &&
-        type->tensor_type && type->tensor_type->elem_type == DTYPE_BFLOAT16 &&
-        value->tensors[0].type == DTYPE_UINT16)
-        value->tensors[0].type = DTYPE_BFLOAT16;
+    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || value->kind != VALUE_TENSOR ||
+        !type->tensor_type || dtype_check(type->tensor_type->elem_type, NULL))
+        return;
+    enum dtype wanted = (enum dtype)type->tensor_type->elem_type, *got = &value->tensors[0].type;
+    if ((wanted == DTYPE_BFLOAT16 && *got == DTYPE_UINT16) ||
+        (dtype_is_narrow(wanted) && (*got == DTYPE_UINT8 || *got == DTYPE_INT8)))
+        *got = wanted;
 }
 
 int data_parse(const uint8_t *data, size_t size, const Onnx__TypeProto *type, struct value *value,
@@ -133,7 +138,7 @@ int data_parse(const uint8_t *data, size_t size, const Onnx__TypeProto *type, st
     if (result)
         value_release(value);
     else
-        mend_bfloat16(type, value);
+        mend_type(type, value);
     return result;
 }
 
@@ -145,7 +150,7 @@ int data_read(const char *path, const Onnx__TypeProto *type, struct value *value
         if (npy_read(path, &tensor, err))
             return -1;
         value_set_tensor(value, &tensor);
-        mend_bfloat16(type, value);
+        mend_type(type, value);
         return 0;
     }
     if (!text_ends(path, ".pb"))
@@ -160,16 +165,17 @@ int data_read(const char *path, const Onnx__TypeProto *type, struct value *value
     return result;
 }
 
-/* A TensorProto that points into the tensor; only strings need memory of their own. */
+/* A TensorProto that points into the tensor; only strings and packed elements need memory of their own. */
 static int pack_tensor(const struct tensor *tensor, const char *name, struct str *out, struct error *err)
 {
     struct arena arena;
     struct tensor bare = *tensor;
+    bool points = tensor->type != DTYPE_STRING && !narrow_is_packed(tensor->type);
     arena_init(&arena);
-    if (tensor->type != DTYPE_STRING)
+    if (points)
         bare.size = 0;
     Onnx__TensorProto *proto = model_tensor_write(&arena, name, &bare);
-    if (tensor->type != DTYPE_STRING)
+    if (points)
         proto->raw_data = (ProtobufCBinaryData){tensor->size, tensor->data};
     size_t size = onnx__tensor_proto__get_packed_size(proto);
     int result = 0;

@@ -9,6 +9,7 @@
 #include "model/function.h"
 #include "model/scan.h"
 #include "model/tree.h"
+#include "tensor/narrow.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -366,6 +367,8 @@ bool model_weight_view(const struct model *model, size_t index, struct tensor *v
         return false;
     enum dtype type = (enum dtype)proto->data_type;
     struct shape shape = shape_make((int)proto->n_dims, proto->dims);
+    if (narrow_is_packed(type))
+        return false;
     if ((uintptr_t)proto->raw_data.data % dtype_size(type) || shape_count(&shape, &count, NULL))
         return false;
     *view = (struct tensor){type, shape, count, proto->raw_data.len, proto->raw_data.data};

@@ -1,10 +1,13 @@
 /* TensorProto messages to tensors and back (model_tensor_read and its like in model.h). */
 #include "model/model.h"
 
+#include "tensor/narrow.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-/* The typed field that holds elements of a type, and how many of its items one element takes. */
+/* The typed field that holds elements of a type, and how many of its items one element takes. Where elements
+ * share bytes, an item is such a byte. */
 enum field { FIELD_FLOAT, FIELD_INT32, FIELD_INT64, FIELD_DOUBLE, FIELD_UINT64, FIELD_STRING };
 
 static enum field field_of(enum dtype type, size_t *items)
@@ -53,12 +56,25 @@ bool model_tensor_is_raw(const Onnx__TensorProto *proto)
     return proto->has_raw_data && proto->raw_data.len > 0;
 }
 
+static int check_packed(const Onnx__TensorProto *proto, enum dtype type, const struct shape *shape,
+                        size_t count, struct error *err)
+{
+    char text[SHAPE_TEXT_SIZE];
+    size_t bytes = model_tensor_is_raw(proto) ? proto->raw_data.len : proto->n_int32_data;
+    if (bytes == narrow_packed_size(type, count))
+        return 0;
+    return error_set(err, ERROR_FORMAT, "%s%s needs %zu bytes of packed elements, but there are %zu",
+                     dtype_name(type), shape_text(shape, text), narrow_packed_size(type, count), bytes);
+}
+
 static int check_amount(const Onnx__TensorProto *proto, enum dtype type, const struct shape *shape,
                         size_t count, struct error *err)
 {
     char text[SHAPE_TEXT_SIZE];
     size_t items;
     enum field field = field_of(type, &items);
+    if (narrow_is_packed(type))
+        return check_packed(proto, type, shape, count, err);
     if (model_tensor_is_raw(proto) && type == DTYPE_STRING)
         return error_set(err, ERROR_FORMAT, "strings must not be stored in raw_data");
     if (model_tensor_is_raw(proto)
@@ -163,6 +179,25 @@ static void read_typed(const Onnx__TensorProto *proto, enum field field, struct 
     }
 }
 
+static int read_packed(const Onnx__TensorProto *proto, const struct shape *shape, struct tensor *tensor,
+                       struct error *err)
+{
+    enum dtype type = (enum dtype)proto->data_type;
+    if (tensor_alloc(tensor, type, shape, 0, err))
+        return -1;
+    if (model_tensor_is_raw(proto)) {
+        narrow_unpack(type, proto->raw_data.data, tensor->count, tensor->data);
+        return 0;
+    }
+    unsigned each = 8 / (unsigned)narrow_bits(type);
+    for (size_t i = 0; i < proto->n_int32_data; i++) {
+        uint8_t byte = (uint8_t)proto->int32_data[i];
+        size_t at = i * each, left = tensor->count - at;
+        narrow_unpack(type, &byte, left < each ? left : each, (uint8_t *)tensor->data + at);
+    }
+    return 0;
+}
+
 int model_tensor_read(const Onnx__TensorProto *proto, struct tensor *tensor, struct error *err)
 {
     struct shape shape;
@@ -174,6 +209,8 @@ int model_tensor_read(const Onnx__TensorProto *proto, struct tensor *tensor, str
     enum field field = field_of(type, &items);
     if (field == FIELD_STRING)
         return read_strings(proto, &shape, tensor, err);
+    if (narrow_is_packed(type))
+        return read_packed(proto, &shape, tensor, err);
     if (model_tensor_is_raw(proto))
         return tensor_from_bytes(tensor, type, &shape, proto->raw_data.data, proto->raw_data.len, err);
     if (tensor_alloc(tensor, type, &shape, 0, err))
@@ -208,11 +245,22 @@ static Onnx__TensorProto *write_head(struct arena *arena, const char *name, cons
     return proto;
 }
 
+static uint8_t *pack(struct arena *arena, const struct tensor *tensor, size_t *size)
+{
+    *size = narrow_packed_size(tensor->type, tensor->count);
+    uint8_t *packed = arena_alloc(arena, *size + 1);
+    narrow_pack(tensor->type, tensor->data, tensor->count, packed);
+    return packed;
+}
+
 Onnx__TensorProto *model_tensor_write(struct arena *arena, const char *name, const struct tensor *tensor)
 {
     Onnx__TensorProto *proto = write_head(arena, name, tensor);
     if (tensor->type == DTYPE_STRING) {
         write_strings(arena, proto, tensor);
+    } else if (narrow_is_packed(tensor->type)) {
+        proto->has_raw_data = true;
+        proto->raw_data.data = pack(arena, tensor, &proto->raw_data.len);
     } else {
         proto->has_raw_data = true;
         proto->raw_data.len = tensor->size;
@@ -221,9 +269,27 @@ Onnx__TensorProto *model_tensor_write(struct arena *arena, const char *name, con
     return proto;
 }
 
+static void write_bytes(struct arena *arena, Onnx__TensorProto *proto, const uint8_t *bytes, size_t count)
+{
+    proto->n_int32_data = count;
+    proto->int32_data = arena_array(arena, count, sizeof *proto->int32_data);
+    for (size_t i = 0; i < count; i++)
+        proto->int32_data[i] = bytes[i];
+}
+
 static void write_int32s(struct arena *arena, Onnx__TensorProto *proto, const struct tensor *tensor)
 {
     bool bits = tensor->type == DTYPE_FLOAT16 || tensor->type == DTYPE_BFLOAT16;
+    size_t size;
+    if (narrow_is_packed(tensor->type)) {
+        const uint8_t *packed = pack(arena, tensor, &size);
+        write_bytes(arena, proto, packed, size);
+        return;
+    }
+    if (dtype_is_narrow(tensor->type)) {
+        write_bytes(arena, proto, tensor->data, tensor->count);
+        return;
+    }
     proto->n_int32_data = tensor->count;
     proto->int32_data = arena_array(arena, tensor->count, sizeof *proto->int32_data);
     for (size_t i = 0; i < tensor->count; i++)

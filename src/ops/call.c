@@ -160,6 +160,10 @@ int call_int_single(struct op_call *call, size_t index, int64_t *value)
 static struct bounded *make_output(struct op_call *call, size_t index, enum dtype type,
                                    const struct shape *shape, bool shape_only)
 {
+    if (dtype_is_narrow(type) && !dtype_in(type, op_narrow_at(call->op, call->opset))) {
+        call_invalid(call, "its output cannot be %s in opset %d", dtype_name(type), call->opset);
+        return NULL;
+    }
     if (index >= call->n_outputs) {
         call_invalid(call, "has no output %zu", index);
         return NULL;

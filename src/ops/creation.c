@@ -125,7 +125,7 @@ static int sample_constant_of_shape(struct draw *d)
     struct shape shape = draw_shape(d, 0, 4);
     draw_int_input(d, shape.dims, (size_t)shape.rank);
     if (draw_chance(d, 0.8)) {
-        enum dtype type = draw_type(d, d->opset >= 20 ? MOVE_ANY : MOVE_ANY_11);
+        enum dtype type = draw_type_or_narrow(d, d->opset >= 20 ? MOVE_ANY : MOVE_ANY_11);
         draw_tensor_attribute(d, "value", type, &(struct shape){.rank = 1, .dims = {1}});
     }
     return 0;
@@ -334,12 +334,13 @@ const struct op ops_creation[] = {
     {OP("Constant", 1), .inputs = {0, 0}, .outputs = {1, 1}, .ranks = {0, 4}, .types = MOVE_TYPES,
      .eval = eval_constant, .sample = sample_constant, .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_OTHER, .work = WORK_CREATES,
-     .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+     .slope = SLOPE_NOWHERE, .narrow = {19, DTYPES_NARROW}, .dangers = {{DANGER_NONE}}},
     {OP("ConstantOfShape", 9), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {1, 1},
      .types = {{9, DTYPE_BIT(DTYPE_INT64)}}, .params = of_shape_params, .eval = eval_constant_of_shape,
      .sample = sample_constant_of_shape, .data = DATA_NONE, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .result = RESULT_OTHER, .work = WORK_CREATES,
-     .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+     .slope = SLOPE_NOWHERE, .narrow = {20, DTYPES_NARROW}, .flags = OP_MAKES_NARROW | OP_FIRST_NOT_NARROW,
+     .dangers = {{DANGER_NONE}}},
     {OP("EyeLike", 9), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {2, 2},
      .types = {{9, MOVE_ANY_11}, {22, MOVE_ANY}}, .params = eye_params, .eval = eval_eye_like,
      .sample = sample_eye_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
@@ -352,10 +353,11 @@ const struct op ops_creation[] = {
     {OP("Shape", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .types = MOVE_TYPES,
      .params = shape_params, .eval = eval_shape, .sample = sample_shape, .data = DATA_FIRST,
      .range = {RANGE_FIXED, .gives = {0, 1000}}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
-     .result = RESULT_OTHER, .work = WORK_SHAPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+     .result = RESULT_OTHER, .work = WORK_SHAPE, .slope = SLOPE_NOWHERE, .narrow = {19, DTYPES_NARROW},
+     .dangers = {{DANGER_NONE}}},
     {OP("Size", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .types = MOVE_TYPES,
      .eval = eval_size, .sample = sample_size, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_OTHER, .work = WORK_SHAPE,
-     .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+     .slope = SLOPE_NOWHERE, .narrow = {19, DTYPES_NARROW}, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -173,6 +173,11 @@ enum dtype draw_type(struct draw *d, dtype_set set)
     return DTYPE_NONE;
 }
 
+enum dtype draw_type_or_narrow(struct draw *d, dtype_set set)
+{
+    return draw_type(d, d->narrow && draw_chance(d, 0.8) ? d->narrow : set);
+}
+
 const char *draw_word(struct draw *d, const char *words)
 {
     uint64_t count = 1;

@@ -47,7 +47,8 @@ struct draw {
     struct rng rng;
     const struct op *op;
     int opset;
-    enum dtype type; /* of the primary input */
+    enum dtype type;  /* of the primary input */
+    dtype_set narrow; /* narrow types that are asked for and that the operator has at the opset */
     enum fill fill;
     int rank;                  /* of a new primary input, plus 1; 0: any */
     const struct drawn *given; /* primary input from a graph, or NULL */
@@ -78,7 +79,9 @@ void draw_ints(struct draw *d, const char *name, const int64_t *values, size_t c
 /* Choices. */
 int64_t draw_between(struct draw *d, int64_t low, int64_t high); /* both included */
 bool draw_chance(struct draw *d, double probability);
-enum dtype draw_type(struct draw *d, dtype_set set);      /* one of the set */
+enum dtype draw_type(struct draw *d, dtype_set set); /* one of the set */
+/* One of the set or, mostly, a narrow one where such are asked for. */
+enum dtype draw_type_or_narrow(struct draw *d, dtype_set set);
 const char *draw_word(struct draw *d, const char *words); /* one of "A|B|C", in the arena */
 int64_t draw_dim(struct draw *d);                         /* mostly 1 to 6, seldom larger; never 0 */
 struct shape draw_shape(struct draw *d, int min_rank, int max_rank);     /* may have a 0 dim, seldom */

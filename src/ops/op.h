@@ -77,6 +77,8 @@ enum {
     OP_ON_REQUEST = 2048,       /* drawn only where it, or an opset beyond 21, is asked for: it came into the
                                    table after recipes that choose among all operators had been written */
     OP_CONTAINERS = 4096,       /* takes sequences and absent optionals, which others refuse */
+    OP_MAKES_NARROW = 8192, /* makes narrow elements of others (Cast), by its other inputs or attributes */
+    OP_FIRST_NOT_NARROW = 16384, /* its first input is none of the types in `narrow` */
 };
 
 /* How many there may be, both included. */
@@ -218,7 +220,10 @@ struct op {
     struct op_limits inputs, outputs;
     struct op_limits ranks; /* of the primary input that the sampler can work with */
     unsigned flags;
-    struct op_types types[5];      /* of input 0, ascending; the last that applies wins; ends with set 0 */
+    struct op_types types[5]; /* of input 0, ascending; the last that applies wins; ends with set 0 */
+    struct op_types narrow;   /* narrow types (tensor/narrow.h) that its inputs and outputs may have from an
+                                 opset on, as far as ONNX has them there; drawn only where they are asked
+                                 for. Set 0: none */
     const struct op_param *params; /* NULL: none */
     const struct op_param *extras; /* optional inputs that hold data (a bias, an initial state) and are no
                                       parameters, but a node can do without them; NULL: none is listed */
@@ -279,8 +284,15 @@ const struct op *op_after(const struct op *op); /* the next row; NULL: the first
 /* The family whose file has the row: "activation", "conv" ... */
 const char *op_family(const struct op *op);
 
-/* Types of input 0 at an opset; empty before `since`. */
+/* Types of input 0 at an opset, without the narrow ones; empty before `since`. */
 dtype_set op_types_at(const struct op *op, int opset);
+
+/* Narrow types that inputs and outputs may have at an opset. */
+dtype_set op_narrow_at(const struct op *op, int opset);
+
+/* Types of input 0 for cases in which `asked` are wanted; 0: the usual ones, of which none is narrow. Where
+ * only narrow ones are asked for, an operator that makes them may take any other type. */
+dtype_set op_drawn_types(const struct op *op, int opset, dtype_set asked);
 
 /* The first opset at which cases are drawn: that of the operator or, where ONNX has withdrawn the earlier
  * forms, that of its first types. */

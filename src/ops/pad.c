@@ -234,6 +234,7 @@ const struct op ops_pad[] = {
      .history = {.same_since = 2,
                  .reformed = 11,
                  .attributes = {{"pads", PARAM_INTS}, {"value", PARAM_FLOAT}}},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, .narrow = {21, DTYPES_NARROW},
+     .dangers = {{DANGER_NONE}}},
     {0},
 };

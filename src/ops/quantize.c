@@ -8,6 +8,7 @@
 #include "bounds/number.h"
 #include "ops/draw.h"
 #include "ops/op.h"
+#include "ops/to_narrow.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -78,14 +79,18 @@ static int find_grain(struct op_call *call, const struct shape *x, const struct 
     return 0;
 }
 
-/* Data, scale and zero point (may be NULL), checked against each other. */
+/* Data, scale and zero point (may be NULL), checked against each other; the type in which x / scale is
+ * computed, and how a narrow float is made of it. */
 struct quantized {
     const struct bounded *x, *scale, *zero;
     struct grain grain;
+    enum dtype precision;
+    struct to_narrow how;
 };
 
 static int take_inputs(struct op_call *call, struct quantized *q)
 {
+    *q = (struct quantized){.precision = DTYPE_FLOAT};
     q->x = call_need(call, 0);
     q->scale = call_need(call, 1);
     q->zero = call_input(call, 2);
@@ -101,12 +106,29 @@ static long double saturate(enum dtype type, long double value)
     return fminl(fmaxl(value, dtype_lowest(type)), dtype_highest(type));
 }
 
-/* The error of x / scale; an int32 is first converted to the type of the scale, which rounds large ones. */
+/* Whether converting numbers of a type to the type of the division rounds them. */
+static bool is_finer(const struct quantized *q, enum dtype type)
+{
+    return dtype_in(type, DTYPES_FLOAT) && dtype_precision(type).unit < dtype_precision(q->precision).unit;
+}
+
+/* Whether one of the numbers is out of the range of the type of the division. */
+static bool out_of_range(const struct quantized *q, long double x, long double scale)
+{
+    struct dtype_precision p = dtype_precision(q->precision);
+    return q->precision != q->scale->type &&
+           (x > dtype_highest(q->precision) || scale > dtype_highest(q->precision) || scale < p.tiny);
+}
+
+/* The error of x / scale; an int32 is first converted to the type of the division, which rounds large ones.
+ */
 static long double quotient_error(const struct quantized *q, size_t i, size_t at, long double quotient)
 {
     long double scale = q->scale->value[at], hard_scale = bounded_hard(q->scale, at);
-    long double unit = unit_of(q->scale->type), hard_x = bounded_hard(q->x, i), roundings = 0;
+    long double unit = unit_of(q->precision), hard_x = bounded_hard(q->x, i), roundings = 0;
     if (hard_scale >= fabsl(scale))
+        return INFINITY;
+    if (isfinite(q->x->value[i]) && out_of_range(q, fabsl(q->x->value[i]) + hard_x, fabsl(scale)))
         return INFINITY;
     if (isinf(quotient))
         return isinf(hard_x) ? INFINITY : 0;
@@ -114,10 +136,33 @@ static long double quotient_error(const struct quantized *q, size_t i, size_t at
         roundings += 2;
     if (!dtype_is_float(q->x->type) && (fabsl(q->x->value[i]) + hard_x) * unit > 1)
         roundings += 1;
+    roundings += is_finer(q, q->x->type) + (is_finer(q, q->scale->type) && !is_power_of_two(scale));
     long double error = 0;
     if (hard_x > 0 || hard_scale > 0)
         error = (hard_x + fabsl(quotient) * hard_scale) / (fabsl(scale) - hard_scale);
     return roundings > 0 ? error + roundings * unit * (fabsl(quotient) + error) : error;
+}
+
+/*
+ * To float8 and float4. ONNX's text adds the zero point, but says that there usually is none, and its own
+ * implementation leaves it out for float8: a result with one is open there. A quotient near 0 may be flushed.
+ */
+static void put_narrow(const struct quantized *q, struct bounded *out, size_t i)
+{
+    size_t at = grain_at(&q->grain, i);
+    long double zero = q->zero ? q->zero->value[at] : 0, quotient = q->x->value[i] / q->scale->value[at];
+    bool added = out->type == DTYPE_FLOAT4E2M1;
+    if (q->scale->value[at] == 0 || (!added && zero != 0) || (q->zero && bounded_hard(q->zero, at) > 0)) {
+        bounded_put_open(out, i);
+        return;
+    }
+    long double error = isnan(quotient) ? bounded_hard(q->x, i) : quotient_error(q, i, at, quotient);
+    long double sum = quotient + zero;
+    if (error > 0)
+        error += 0x1p-60L * (fabsl(quotient) + error) + dtype_precision(q->precision).tiny;
+    if (zero != 0)
+        error += unit_of(q->precision) * (fabsl(sum) + error);
+    to_narrow_put(&q->how, out, i, sum, error);
 }
 
 /* ONNX leaves NaN and a scale of 0 unspecified. */
@@ -139,27 +184,53 @@ static void put_quantized(const struct quantized *q, struct bounded *out, size_t
                       saturate(out->type, any ? INFINITY : rintl(quotient + error) + zero));
 }
 
+/* The type of the division: the attribute precision or else the scale's. A float8e8m0 holds only powers of
+ * two, by which dividing is exact in the type of x. */
+static int read_precision(struct op_call *call, struct quantized *q)
+{
+    int64_t precision = call->opset >= 23 ? call_int(call, "precision", 0) : 0;
+    if (precision && (dtype_check(precision, call->err) || !dtype_in((enum dtype)precision, DTYPES_FLOAT)))
+        return call_invalid(call, "precision %" PRId64 " is no float", precision);
+    q->precision = precision                                ? (enum dtype)precision
+                   : dtype_in(q->scale->type, DTYPES_FLOAT) ? q->scale->type
+                   : dtype_in(q->x->type, DTYPES_FLOAT)     ? q->x->type
+                                                            : DTYPE_FLOAT;
+    return 0;
+}
+
 static int eval_quantize(struct op_call *call)
 {
     struct quantized q;
-    if (take_inputs(call, &q))
+    if (take_inputs(call, &q) || read_precision(call, &q) || to_narrow_read(call, &q.how))
         return -1;
     int64_t wanted = call->opset >= 21 ? call_int(call, "output_dtype", 0) : 0;
     if (wanted && dtype_check(wanted, call->err))
         return -1;
     if (wanted && q.zero && (enum dtype)wanted != q.zero->type)
         return call_invalid(call, "output_dtype and the zero point's type differ");
-    if (call->opset >= 23 && call_int(call, "precision", 0) != 0)
-        return call_unsupported(call, "the attribute precision is not supported");
     enum dtype type = q.zero ? q.zero->type : wanted ? (enum dtype)wanted : DTYPE_UINT8;
-    if (!dtype_is_integer(type))
-        return call_unsupported(call, "quantizing to %s is not supported", dtype_name(type));
+    bool narrow = dtype_in(type, DTYPES_FLOAT8) || type == DTYPE_FLOAT4E2M1;
+    if (!narrow && !dtype_is_integer(type))
+        return call_invalid(call, "nothing is quantized to %s", dtype_name(type));
     struct bounded *out = call_output(call, 0, type, &q.x->shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     for (size_t i = 0; i < out->count; i++)
-        put_quantized(&q, out, i);
+        if (narrow)
+            put_narrow(&q, out, i);
+        else
+            put_quantized(&q, out, i);
     return 0;
+}
+
+/* Whether a conversion between the types of scale and output may overflow. */
+static bool scale_overflows(const struct quantized *q, enum dtype out, long double scale, long double most)
+{
+    if (out == q->scale->type)
+        return false;
+    if (q->scale->type == DTYPE_FLOAT8E8M0)
+        return scale > dtype_highest(out) || scale < dtype_precision(out).tiny;
+    return most * fabsl(scale) > 65504;
 }
 
 /*
@@ -180,7 +251,7 @@ static void put_dequantized(const struct quantized *q, struct bounded *out, size
     /* Another type than the scale's: the scale is converted, or the product is. */
     if (out->type != q->scale->type)
         hard += 2 * unit * (fabsl(y) + hard);
-    if (most > dtype_highest(out->type) || (out->type != q->scale->type && most * fabsl(scale) > 65504))
+    if (most > dtype_highest(out->type) || scale_overflows(q, out->type, scale, most))
         hard = INFINITY;
     long double likely_x = likely_add(bounded_likely(q->x, i), q->zero ? bounded_likely(q->zero, at) : 0);
     long double likely = hard == 0 ? 0
@@ -190,11 +261,13 @@ static void put_dequantized(const struct quantized *q, struct bounded *out, size
 }
 
 /* "In the case of dequantizing int32, there's no zero point (zero point is supposed to be 0)": ONNX does not
- * say what another one means. */
+ * say what another one means. Of narrow floats it says that it is usually not used, and its own
+ * implementation does not subtract it. */
 static bool lacks_zero_point(const struct quantized *q, size_t i)
 {
     size_t at = grain_at(&q->grain, i);
-    return q->x->type == DTYPE_INT32 && q->zero && (q->zero->value[at] != 0 || bounded_hard(q->zero, at) > 0);
+    return (q->x->type == DTYPE_INT32 || dtype_is_float(q->x->type)) && q->zero &&
+           (q->zero->value[at] != 0 || bounded_hard(q->zero, at) > 0);
 }
 
 static int eval_dequantize(struct op_call *call)
@@ -207,10 +280,15 @@ static int eval_dequantize(struct op_call *call)
                             dtype_name(q.x->type));
     if (!dtype_is_float(q.scale->type))
         return call_invalid(call, "the scale is not a float");
+    if (dtype_is_float(q.x->type) && (!dtype_is_narrow(q.x->type) || q.x->type == DTYPE_FLOAT8E8M0))
+        return call_invalid(call, "%s is not quantized", dtype_name(q.x->type));
     int64_t wanted = call->opset >= 23 ? call_int(call, "output_dtype", 0) : 0;
-    if (wanted && (dtype_check(wanted, call->err) || !dtype_is_float((enum dtype)wanted)))
+    if (wanted && (dtype_check(wanted, call->err) || !dtype_in((enum dtype)wanted, DTYPES_FLOAT)))
         return call_invalid(call, "output_dtype %" PRId64 " is no float", wanted);
-    struct bounded *out = call_output(call, 0, wanted ? (enum dtype)wanted : q.scale->type, &q.x->shape);
+    enum dtype type = wanted ? (enum dtype)wanted : q.scale->type;
+    if (!dtype_in(type, DTYPES_FLOAT))
+        return call_invalid(call, "the output cannot be %s: output_dtype must be set", dtype_name(type));
+    struct bounded *out = call_output(call, 0, type, &q.x->shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     for (size_t i = 0; i < out->count; i++)
@@ -249,19 +327,49 @@ static void draw_scale(struct draw *d, enum dtype type, const struct shape *shap
         tensor_set(&data, i, ldexpl(1, (int)draw_between(d, -3, 1)));
 }
 
+/* Narrow floats have none that ONNX agrees about. */
 static void draw_zero_point(struct draw *d, enum dtype type, const struct shape *shape)
 {
-    if (draw_chance(d, 0.2))
+    if (dtype_is_float(type))
+        draw_range(d, type, shape, 0, 0);
+    else if (draw_chance(d, 0.2))
         draw_range(d, type, shape, (double)dtype_lowest(type), (double)dtype_highest(type));
     else
         draw_range(d, type, shape, dtype_is_signed(type) ? -20 : 0, 20);
+}
+
+/* Narrow types that are asked for and that data is quantized to: all but that of scales. */
+static dtype_set narrow_targets(const struct draw *d)
+{
+    return d->narrow & ~DTYPE_BIT(DTYPE_FLOAT8E8M0);
+}
+
+static enum dtype draw_target(struct draw *d, dtype_set to)
+{
+    dtype_set narrow = narrow_targets(d);
+    return draw_type(d, narrow && draw_chance(d, 0.8) ? narrow : to);
+}
+
+static bool draw_power_scale(struct draw *d)
+{
+    return dtype_in(DTYPE_FLOAT8E8M0, d->narrow) && draw_chance(d, 0.5);
+}
+
+/* How narrow floats are made; for other types an engine may refuse saturate = 0. */
+static void draw_conversion(struct draw *d, enum dtype to)
+{
+    if (d->opset >= 19 && draw_chance(d, 0.2))
+        draw_int(d, "saturate", !dtype_in(to, DTYPES_FLOAT8));
+    if (d->narrow && d->opset >= 23 && draw_chance(d, 0.3))
+        draw_int(d, "precision", draw_chance(d, 0.5) ? DTYPE_FLOAT : DTYPE_FLOAT16);
 }
 
 static int sample_quantize(struct draw *d)
 {
     struct drawn x = draw_primary(d);
     struct shape shape = draw_grain(d, &x.shape);
-    enum dtype scale = d->opset < 19 ? DTYPE_FLOAT : x.type;
+    enum dtype scale = draw_power_scale(d) ? DTYPE_FLOAT8E8M0 : d->opset < 19 ? DTYPE_FLOAT : x.type;
+    enum dtype target = DTYPE_UINT8;
     dtype_set to = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8);
     if (d->opset >= 21)
         to |= DTYPE_BIT(DTYPE_INT16) | DTYPE_BIT(DTYPE_UINT16);
@@ -271,25 +379,29 @@ static int sample_quantize(struct draw *d)
         for (size_t i = 0; i < x.data.count; i++)
             tensor_set(&x.data, i, (long double)draw_between(d, (int64_t)-most, (int64_t)most) / 8);
     draw_scale(d, scale, &shape);
-    if (draw_chance(d, 0.75))
-        draw_zero_point(d, draw_type(d, to), &shape);
-    else if (d->opset >= 21 && draw_chance(d, 0.5))
-        draw_int(d, "output_dtype", draw_type(d, to));
-    if (d->opset >= 19 && draw_chance(d, 0.2))
-        draw_int(d, "saturate",
-                 1); /* 0 is meaningful only for float8; some engines refuse it for other types */
+    if (draw_chance(d, 0.75)) {
+        target = draw_target(d, to);
+        draw_zero_point(d, target, &shape);
+    } else if (d->opset >= 21 && draw_chance(d, 0.5)) {
+        target = draw_target(d, to);
+        draw_int(d, "output_dtype", target);
+    }
+    draw_conversion(d, target);
     return 0;
 }
 
 static int sample_dequantize(struct draw *d)
 {
+    if (d->type == DTYPE_FLOAT8E8M0) /* only of scales */
+        d->type = DTYPE_INT8;
     struct drawn x = draw_primary(d);
     struct shape shape = draw_grain(d, &x.shape);
     dtype_set scales = DTYPE_BIT(DTYPE_FLOAT);
     if (d->opset >= 19)
         scales |= DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16);
-    draw_scale(d, draw_type(d, scales), &shape);
-    if (d->opset >= 23 && draw_chance(d, 0.4))
+    bool power = draw_power_scale(d);
+    draw_scale(d, power ? DTYPE_FLOAT8E8M0 : draw_type(d, scales), &shape);
+    if (power || (d->opset >= 23 && draw_chance(d, 0.4)))
         draw_int(d, "output_dtype", draw_type(d, scales));
     if (x.type != DTYPE_INT32 && draw_chance(d, 0.75))
         draw_zero_point(d, x.type, &shape);
@@ -328,12 +440,12 @@ const struct op ops_quantize[] = {
      .params = dequantize_params, .eval = eval_dequantize, .sample = sample_dequantize, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {0, 1}},
      .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .narrow = {19, DTYPES_NARROW}, .dangers = {{DANGER_NONE}}},
     {OP("QuantizeLinear", 10), .open = "the code of NaN, or of a number divided by a scale of 0",
      .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{11, SOURCES}, {19, SOURCES | HALVES}},
      .params = quantize_params, .eval = eval_quantize, .sample = sample_quantize, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 10},
-     .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE,
-     .dangers = {{DANGER_POLE, .input = 1}}},
+     .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE, .narrow = {19, DTYPES_NARROW},
+     .flags = OP_MAKES_NARROW | OP_FIRST_NOT_NARROW, .dangers = {{DANGER_POLE, .input = 1}}},
     {0},
 };

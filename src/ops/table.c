@@ -177,6 +177,35 @@ dtype_set op_types_at(const struct op *op, int opset)
     return set;
 }
 
+/* The narrow types that ONNX has at an opset. */
+static dtype_set narrow_at(int opset)
+{
+    static const struct op_types since[] = {
+        {19, DTYPES_FLOAT8},         {21, DTYPES_INT4}, {23, 1 << DTYPE_FLOAT4E2M1},
+        {24, 1 << DTYPE_FLOAT8E8M0}, {25, DTYPES_INT2},
+    };
+    dtype_set set = 0;
+    for (size_t i = 0; i < sizeof since / sizeof *since; i++)
+        if (opset >= since[i].since)
+            set |= since[i].set;
+    return set;
+}
+
+dtype_set op_narrow_at(const struct op *op, int opset)
+{
+    return op->narrow.set && opset >= op->narrow.since ? op->narrow.set & narrow_at(opset) : 0;
+}
+
+dtype_set op_drawn_types(const struct op *op, int opset, dtype_set asked)
+{
+    dtype_set usual = op_types_at(op, opset), narrow = op_narrow_at(op, opset) & asked;
+    if (!asked)
+        return usual;
+    bool only_narrow = !(asked & ~(dtype_set)DTYPES_NARROW);
+    dtype_set set = only_narrow && narrow && op->flags & OP_MAKES_NARROW ? usual : usual & asked;
+    return op->flags & OP_FIRST_NOT_NARROW ? set : set | narrow;
+}
+
 int op_drawn_since(const struct op *op)
 {
     return op->types[0].since > op->since ? op->types[0].since : op->since;

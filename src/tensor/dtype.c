@@ -1,5 +1,7 @@
 #include "tensor/dtype.h"
 
+#include "tensor/narrow.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -28,25 +30,33 @@ static const struct row rows[DTYPE_COUNT] = {
     [DTYPE_COMPLEX64] = {"complex64", "complex64", 8},
     [DTYPE_COMPLEX128] = {"complex128", "complex128", 16},
     [DTYPE_BFLOAT16] = {"bfloat16", "bfloat16", 2},
+    [DTYPE_FLOAT8E4M3FN] = {"float8e4m3fn", "float8e4m3fn", 1},
+    [DTYPE_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", "float8e4m3fnuz", 1},
+    [DTYPE_FLOAT8E5M2] = {"float8e5m2", "float8e5m2", 1},
+    [DTYPE_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", "float8e5m2fnuz", 1},
+    [DTYPE_UINT4] = {"uint4", "uint4", 1},
+    [DTYPE_INT4] = {"int4", "int4", 1},
+    [DTYPE_FLOAT4E2M1] = {"float4e2m1", "float4e2m1", 1},
+    [DTYPE_FLOAT8E8M0] = {"float8e8m0", "float8e8m0", 1},
+    [DTYPE_UINT2] = {"uint2", "uint2", 1},
+    [DTYPE_INT2] = {"int2", "int2", 1},
 };
-
-/* Types of ONNX 1.14 to 1.20, so that the refusal can name them. */
-static const char *const newer[] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",
-                                    "int4",         "float4e2m1",     "float8e8m0", "uint2",          "int2"};
 
 int dtype_check(int64_t number, struct error *err)
 {
     if (number > DTYPE_NONE && number < DTYPE_COUNT)
         return 0;
-    int64_t later = number - DTYPE_COUNT;
-    if (later >= 0 && later < (int64_t)(sizeof newer / sizeof *newer))
-        return error_set(err, ERROR_UNSUPPORTED, "element type %s is not supported", newer[later]);
     return error_set(err, ERROR_FORMAT, "no element type has the number %lld", (long long)number);
 }
 
 const char *dtype_name(enum dtype type)
 {
     return (unsigned)type < DTYPE_COUNT ? rows[type].name : "unknown";
+}
+
+const char *dtype_onnx_name(enum dtype type)
+{
+    return (unsigned)type < DTYPE_COUNT ? rows[type].onnx_name : "unknown";
 }
 
 enum dtype dtype_from_name(const char *name)
@@ -77,13 +87,24 @@ static const long double highest[DTYPE_COUNT] = {
     [DTYPE_INT32] = INT32_MAX,
     [DTYPE_UINT64] = (long double)UINT64_MAX,
     [DTYPE_INT64] = (long double)INT64_MAX,
+    [DTYPE_FLOAT8E4M3FN] = 448,
+    [DTYPE_FLOAT8E4M3FNUZ] = 240,
+    [DTYPE_FLOAT8E5M2] = 57344,
+    [DTYPE_FLOAT8E5M2FNUZ] = 57344,
+    [DTYPE_FLOAT4E2M1] = 6,
+    [DTYPE_FLOAT8E8M0] = 0x1p127L,
+    [DTYPE_UINT4] = 15,
+    [DTYPE_INT4] = 7,
+    [DTYPE_UINT2] = 3,
+    [DTYPE_INT2] = 1,
 };
 
 static const struct dtype_precision precisions[DTYPE_COUNT] = {
-    [DTYPE_FLOAT] = {0x1p-24, FLT_MIN, 0x1p-149},
-    [DTYPE_DOUBLE] = {0x1p-53, DBL_MIN, 0x1p-1074},
-    [DTYPE_FLOAT16] = {0x1p-11, 0x1p-14, 0x1p-24},
-    [DTYPE_BFLOAT16] = {0x1p-8, 0x1p-126, 0x1p-133},
+    [DTYPE_FLOAT] = {0x1p-24, FLT_MIN, 0x1p-149},    [DTYPE_DOUBLE] = {0x1p-53, DBL_MIN, 0x1p-1074},
+    [DTYPE_FLOAT16] = {0x1p-11, 0x1p-14, 0x1p-24},   [DTYPE_BFLOAT16] = {0x1p-8, 0x1p-126, 0x1p-133},
+    [DTYPE_FLOAT8E4M3FN] = {0x1p-4, 0x1p-6, 0x1p-9}, [DTYPE_FLOAT8E4M3FNUZ] = {0x1p-4, 0x1p-7, 0x1p-10},
+    [DTYPE_FLOAT8E5M2] = {0x1p-3, 0x1p-14, 0x1p-16}, [DTYPE_FLOAT8E5M2FNUZ] = {0x1p-3, 0x1p-15, 0x1p-17},
+    [DTYPE_FLOAT4E2M1] = {0x1p-2, 1, 0.5},           [DTYPE_FLOAT8E8M0] = {0x1p-1, 0x1p-127, 0x1p-127},
 };
 
 long double dtype_highest(enum dtype type)
@@ -93,6 +114,8 @@ long double dtype_highest(enum dtype type)
 
 long double dtype_lowest(enum dtype type)
 {
+    if (type == DTYPE_FLOAT8E8M0)
+        return 0x1p-127L; /* it has no sign and no zero */
     if (dtype_is_float(type))
         return -dtype_highest(type);
     return dtype_is_signed(type) ? -dtype_highest(type) - 1 : 0;
@@ -199,7 +222,7 @@ long double dtype_load(enum dtype type, const void *data, size_t index)
         memcpy(&half, (const char *)data + index * 2, 2);
         return type == DTYPE_FLOAT16 ? float16_to(half) : bfloat16_to(half);
     default:
-        return 0;
+        return dtype_is_narrow(type) ? narrow_decode(type, ((const uint8_t *)data)[index]) : 0;
     }
 }
 
@@ -265,8 +288,17 @@ void dtype_store(enum dtype type, void *data, size_t index, long double value)
         STORE(uint16_t, float16_from(value));
     case DTYPE_BFLOAT16:
         STORE(uint16_t, bfloat16_from(value));
+    case DTYPE_UINT4:
+    case DTYPE_UINT2:
+        STORE(uint8_t, value);
+    case DTYPE_INT4:
+    case DTYPE_INT2:
+        STORE(int8_t, value);
+    case DTYPE_FLOAT8E8M0:
+        STORE(uint8_t, narrow_encode_power(value, NARROW_NEAREST, true));
     default:
-        return;
+        if (dtype_is_narrow(type))
+            STORE(uint8_t, narrow_encode(type, value, true));
     }
 }
 

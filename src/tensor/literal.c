@@ -11,6 +11,8 @@ void tensor_literal(struct str *out, const struct tensor *tensor, size_t i)
         uint16_t bits;
         memcpy(&bits, (const char *)tensor->data + 2 * i, sizeof bits);
         str_printf(out, "0x%04x", bits);
+    } else if (dtype_in(tensor->type, DTYPES_NARROW_FLOAT)) {
+        str_printf(out, "0x%02x", ((const uint8_t *)tensor->data)[i]);
     } else if (isnan(value)) {
         str_add(out, "NAN");
     } else if (isinf(value)) {

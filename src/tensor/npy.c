@@ -18,7 +18,7 @@ static const struct {
     {"b1", DTYPE_BOOL},      {"i1", DTYPE_INT8},        {"i2", DTYPE_INT16},    {"i4", DTYPE_INT32},
     {"i8", DTYPE_INT64},     {"u1", DTYPE_UINT8},       {"u2", DTYPE_UINT16},   {"u4", DTYPE_UINT32},
     {"u8", DTYPE_UINT64},    {"f2", DTYPE_FLOAT16},     {"f4", DTYPE_FLOAT},    {"f8", DTYPE_DOUBLE},
-    {"c8", DTYPE_COMPLEX64}, {"c16", DTYPE_COMPLEX128}, {"V2", DTYPE_BFLOAT16},
+    {"c8", DTYPE_COMPLEX64}, {"c16", DTYPE_COMPLEX128}, {"V2", DTYPE_BFLOAT16}, {"V1", DTYPE_UINT8},
 };
 
 /* The Python dictionary of the header, read from left to right. */
@@ -290,12 +290,20 @@ int npy_read(const char *path, struct tensor *tensor, struct error *err)
     return result;
 }
 
+/* NULL when such tensors cannot be written. */
+static const char *code_of(enum dtype type)
+{
+    if (dtype_is_narrow(type))
+        return type == DTYPE_INT4 || type == DTYPE_INT2 ? "i1" : "u1";
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].type == type)
+            return codes[i].code;
+    return NULL;
+}
+
 int npy_header(const struct tensor *tensor, struct str *header, struct error *err)
 {
-    const char *code = NULL;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (codes[i].type == tensor->type)
-            code = codes[i].code;
+    const char *code = code_of(tensor->type);
     if (!code)
         return error_set(err, ERROR_UNSUPPORTED, "a %s tensor cannot be written as .npy",
                          dtype_name(tensor->type));

@@ -3,8 +3,9 @@
  *
  * The reader takes every numeric type of ONNX and bool, either byte order, and C or Fortran order; the tensor
  * it makes is always row-major and little-endian. NumPy has no bfloat16: it is read and written as '<V2', as
- * the ml_dtypes package does. Strings, objects and structured types are refused. The writer writes version 1,
- * little-endian, C order.
+ * the ml_dtypes package does. It has no narrow types either: they are written as bytes, int4 and int2 as
+ * int8, the others as uint8, and read as such; so is ml_dtypes' '|V1'. Strings, objects and structured types
+ * are refused. The writer writes version 1, little-endian, C order.
  *
  * Readers allocate the tensor, which the caller releases. They fail with ERROR_FORMAT on a file that breaks
  * the format, ERROR_UNSUPPORTED on an element type that is not supported, ERROR_LIMIT on a shape that is too

@@ -146,8 +146,9 @@ static void all_types_round_trip(void **state)
                              0);
         } else {
             tensor = tensor_of((enum dtype)type, (struct shape){2, {2, 3}});
+            bool few = dtype_in((enum dtype)type, DTYPES_PACKED | DTYPE_BIT(DTYPE_BOOL)); /* bits */
             for (size_t i = 0; i < tensor.size; i++)
-                ((uint8_t *)tensor.data)[i] = (uint8_t)(type == DTYPE_BOOL ? i & 1 : i * 37 + 11);
+                ((uint8_t *)tensor.data)[i] = (uint8_t)(few ? i & 1 : i * 37 + 11);
         }
         Onnx__TensorProto *proto = model_tensor_write(&arena, "t", &tensor);
         assert_int_equal(model_tensor_read(proto, &again, NULL), 0);
@@ -304,8 +305,12 @@ static void dims_are_held_against_data(void **state)
     refuse_tensor(&proto, "negative");
     proto.dims = one;
     refuse_tensor(&proto, "but there are 8 bytes");
-    proto.data_type = 17;
+    proto.data_type = DTYPE_FLOAT8E4M3FN;
     refuse_tensor(&proto, "float8e4m3fn");
+    proto.data_type = DTYPE_INT4;
+    refuse_tensor(&proto, "bytes of packed elements, but there are 8");
+    proto.data_type = 27;
+    refuse_tensor(&proto, "no element type");
     proto.data_type = 0;
     refuse_tensor(&proto, "no element type");
     proto.data_type = DTYPE_STRING;

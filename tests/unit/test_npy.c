@@ -60,6 +60,10 @@ static void numbers_round_trip(void **state)
             struct error err = {0};
             if (npy_write(path, &tensor, &err) || npy_read(path, &again, &err))
                 fail_msg("%s", err.message);
+            if (dtype_is_narrow((enum dtype)type)) { /* as bytes: the reader must know what they are */
+                assert_true(again.type == DTYPE_INT8 || again.type == DTYPE_UINT8);
+                again.type = (enum dtype)type;
+            }
             assert_true(tensor_identical(&tensor, &again));
             tensor_release(&tensor);
             tensor_release(&again);
@@ -290,15 +294,8 @@ static size_t read_data_set(const char *folder, const struct model *model, const
         struct error err = {0};
         char *path = file_join(folder, names[i]);
         const Onnx__TypeProto *type = type_of(model, names[i]);
-        bool newer = type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                     type->tensor_type->elem_type >= DTYPE_COUNT;
-        if (newer != (data_read(path, type, &value, &err) != 0))
-            fail_msg("%s: %s", path, newer ? "read, of a type that there is not" : err.message);
-        if (newer) { /* float8, int4 ...: refused by name */
-            assert_int_equal(err.code, ERROR_UNSUPPORTED);
-            free(path);
-            continue;
-        }
+        if (data_read(path, type, &value, &err))
+            fail_msg("%s: %s", path, err.message);
         if (type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
             assert_int_equal(value.tensors[0].type, type->tensor_type->elem_type);
         if (type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)

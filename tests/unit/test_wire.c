@@ -338,7 +338,8 @@ static void lies_are_refused(void **state)
         {DTYPE_STRING, (int64_t)1 << 59, 8, ERROR_FORMAT},
         {DTYPE_STRING, 1, (uint64_t)1 << 62, ERROR_LIMIT},
         {0, 1, 4, ERROR_FORMAT},
-        {17, 1, 4, ERROR_UNSUPPORTED},
+        {27, 1, 4, ERROR_FORMAT},
+        {DTYPE_INT4, 3, 2, ERROR_FORMAT}, /* not packed */
         {99, 1, 4, ERROR_FORMAT},
     };
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {

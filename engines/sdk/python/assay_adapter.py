@@ -42,6 +42,12 @@ KERNELS, GRAPH, SCHEDULE = 0, 1, 2                      # kinds of knobs, see en
 FAILED, UNSUPPORTED, REJECTED = 0, 1, 2                 # classes of errors
 TENSOR, SEQUENCE, NONE = 0, 1, 2                        # kinds of values
 STRING = 8                                              # ONNX's number of that element type
+# Element types that NumPy lacks, by their numbers, and how many bits those have that share bytes in a model.
+OTHER_TYPES = {14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8e4m3fn", 18: "float8e4m3fnuz",
+               19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 24: "float8e8m0",
+               25: "uint2", 26: "int2"}
+PACKED_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
+SIGNED_PACKED = (22, 26)
 
 
 STDOUT = os.dup(1)                                      # for the protocol alone; what anybody prints goes to stderr
@@ -66,7 +72,8 @@ class Knob:
 
 class Tensor:
     """type: ONNX's number (1 is float32, 7 int64); dims: a list; data: little-endian bytes, dense, row-major. For
-    numpy: np.frombuffer(t.data, dtype).reshape(t.dims), and array.tobytes()."""
+    numpy: np.frombuffer(t.data, dtype).reshape(t.dims), and array.tobytes(). Elements of 4 and 2 bits have a byte each:
+    int4 and int2 as int8, uint4 and uint2 as uint8, float4 as its bits."""
 
     def __init__(self, type, dims, data):
         self.type, self.dims, self.data = type, list(dims), data
@@ -257,7 +264,8 @@ ONNX_MODEL = {
 }
 ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings", 9: "tensors"}
 # How elements lie in memory, for those that a model may keep as numbers in place of bytes.
-LETTERS = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "q", 9: "?", 10: "H", 11: "d", 12: "I", 13: "Q", 16: "H"}
+LETTERS = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "q", 9: "?", 10: "H", 11: "d", 12: "I", 13: "Q", 16: "H",
+           17: "B", 18: "B", 19: "B", 20: "B", 24: "B"}
 
 
 class Model:
@@ -311,12 +319,26 @@ def external_bytes(tensor, folder):
         return file.read(int(facts["length"]) if "length" in facts else -1)
 
 
+def unpacked(type, dims, packed):
+    """A byte for each of the elements that share bytes, the first one in the lowest bits."""
+    bits, count = PACKED_BITS[type], 1
+    for dim in dims:
+        count *= dim
+    each, half = 8 // bits, 1 << bits - 1
+    if len(packed) != -(-count // each):
+        raise Rejected(f"{len(packed)} bytes of packed elements for {count} of {OTHER_TYPES[type]}")
+    codes = (packed[i // each] >> i % each * bits & 2 * half - 1 for i in range(count))
+    return bytes((code - 2 * half) & 0xFF if type in SIGNED_PACKED and code >= half else code for code in codes)
+
+
 def finish_tensor(tensor, folder):
     type = tensor.data_type
-    if tensor.data_location == 1:
-        return Tensor(type, tensor.dims, external_bytes(tensor, folder))
-    if tensor.raw_data:
-        return Tensor(type, tensor.dims, tensor.raw_data)
+    data = external_bytes(tensor, folder) if tensor.data_location == 1 else tensor.raw_data
+    if type in PACKED_BITS:
+        packed = data or bytes(number & 0xFF for number in tensor.int32_data)
+        return Tensor(type, tensor.dims, unpacked(type, tensor.dims, packed))
+    if data or tensor.data_location == 1:
+        return Tensor(type, tensor.dims, data)
     if type == STRING:
         return Tensor(type, tensor.dims, b"".join(struct.pack("<I", len(text)) + text for text in tensor.string_data))
     numbers = tensor.float_data or tensor.int32_data or tensor.int64_data or tensor.double_data or tensor.uint64_data
