@@ -289,13 +289,29 @@ static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class 
     return failing == ELSEWHERE_ENOUGH;
 }
 
-/* Which classes of inputs, of those whose lack cures the case, other operators fail on as well. Where the
- * node does not stand `alone`, another node's list may be what was changed. */
-static void look_elsewhere(const struct experiments *how, bool alone, struct finding_evidence *evidence)
+static bool gives_scalar(const struct trial_done *done)
+{
+    for (size_t i = 0; i < done->reference.count; i++)
+        if (done->reference.outputs[i].kind == VALUE_TENSOR &&
+            !done->reference.outputs[i].tensors[0].shape.rank)
+            return true;
+    return false;
+}
+
+/* Whether a cure by matrices of one row is about the lists. In a model of several nodes another node's list
+ * may be what was changed; and what gives a scalar gives none with a row, which may be the cure: Squeeze of a
+ * list of one, or the product of two vectors. */
+static bool tells_of_lists(const struct trial_done *done, const struct model *model)
+{
+    return model->graph->n_node == 1 && !gives_scalar(done);
+}
+
+/* Which classes of inputs, of those whose lack cures the case, other operators fail on as well. */
+static void look_elsewhere(const struct experiments *how, bool lists, struct finding_evidence *evidence)
 {
     struct str general;
     str_init(&general);
-    for (size_t i = 0; i < (alone ? ELSEWHERE_CLASSES : ELSEWHERE_LISTS); i++)
+    for (size_t i = 0; i < (lists ? ELSEWHERE_CLASSES : ELSEWHERE_LISTS); i++)
         if (evidence_has_cure(evidence, classes[i].cure) && fails_elsewhere(how, (enum elsewhere_class)i))
             join(&general, classes[i].name);
     evidence->general = arena_strdup(&evidence->arena, general.data);
@@ -365,6 +381,6 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
     note_types(done, evidence);
     leave_out_passes(&own, done->test, evidence);
     try_forms(&own, done->test, evidence);
-    look_elsewhere(&own, model->graph->n_node == 1, evidence);
+    look_elsewhere(&own, tells_of_lists(done, model), evidence);
     return vary_parameters(&own, subject, evidence);
 }

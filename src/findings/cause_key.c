@@ -380,7 +380,7 @@ static bool has_any_cure(const struct finding_evidence *evidence, const char *co
 static bool add_general(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
 {
-    static const char *const than_lists[] = {"axes-sorted", "ranked", "filled", "finite", NULL};
+    static const char *const than_lists[] = {"axes-sorted", "ranked", "filled", "finite", "other-type", NULL};
     static const char *const than_constants[] = {
         "axes-sorted",  "ranked",   "filled",   "finite",       "other-type",
         "another-type", "identity", "defaults", "above-lowest", NULL};

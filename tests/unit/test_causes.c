@@ -209,6 +209,8 @@ static void test_other_bugs(void **state)
         {"wrong|opencv|Add|f32||", "{\"cures\": \"two-dims\", \"general\": \"lists\"}"},
         {"refused|opencv|layer_norm.cpp|||layer_norm.cpp:#: scale", /* of a scalar */
          "{\"cures\": \"ranked+two-dims\", \"general\": \"lists\"}"},
+        {"wrong|opencv|Concat|any||", /* of one operand: memory that is never written */
+         "{\"cures\": \"identity+other-type+two-dims\", \"general\": \"lists\"}"},
         {"inconsistent|onnxruntime|Conv|f32||auto-pad", "{\"by_operator\": true}"},
     };
     apart(rows, COUNT(rows));
