@@ -5,6 +5,7 @@
 #include "locate/node_sets.h"
 #include "locate/node_verdict.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,50 @@ int search_hidden(struct search *search, struct settlement *settlement)
     return found < 0 ? -1 : found ? 0 : search_whole(search, settlement);
 }
 
+static bool is_of_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether a text has the name as a word of its own. */
+static bool has_name(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = length ? strstr(text, name) : NULL; at; at = strstr(at + 1, name))
+        if ((at == text || !is_of_name(at[-1])) && !is_of_name(at[length]))
+            return true;
+    return false;
+}
+
+/* Whether the engine's message names nodes of the model, and none of those to blame. */
+static bool names_others(const struct search *search, const char *message, const struct settlement *found)
+{
+    const Onnx__GraphProto *graph = search->test.index.model->graph;
+    bool others = false;
+    for (size_t i = 0; i < graph->n_node; i++) {
+        if (!graph->node[i]->name || !has_name(message, graph->node[i]->name))
+            continue;
+        for (size_t k = 0; k < found->count; k++)
+            if (found->nodes[k] == i)
+                return false;
+        others = true;
+    }
+    return others;
+}
+
+/* A part that is refused with another message than the whole is a guess, which the message may gainsay. */
+static int search_refused_otherwise(struct search *search, const struct result *ended,
+                                    struct settlement *settlement)
+{
+    struct settlement before = *settlement;
+    int found = fused_group_find_unshown(&search->groups, settlement);
+    if (found <= 0 || !ended->message || !names_others(search, ended->message, settlement))
+        return found;
+    settlement_release(settlement);
+    *settlement = before;
+    return 0;
+}
+
 int search_refused(struct search *search, const struct verdict *verdict, const struct result *ended,
                    struct settlement *settlement)
 {
@@ -250,7 +295,7 @@ int search_refused(struct search *search, const struct verdict *verdict, const s
         fused_group_narrow(&search->groups, settlement);
     refused.message = MESSAGE_ANY;
     if (!found)
-        found = fused_group_find_unshown(&search->groups, settlement);
+        found = search_refused_otherwise(search, ended, settlement);
     search->groups.refused = NULL;
     if (!found)
         return error_set(search->test.err, ERROR_NOT_FOUND, "no part of the model is refused alone");
