@@ -70,6 +70,9 @@ static void text_answer(const struct compare_model *model, const char *const *la
     answer_scene_release(&scene);
 }
 
+/* Of each engine: one may answer with as many as it likes. */
+enum { OUTPUTS_SHOWN = 100 };
+
 static void text_outputs(const struct compare_model *model, const char *const *labels, long long top,
                          bool colour, struct str *out)
 {
@@ -85,7 +88,7 @@ static void text_outputs(const struct compare_model *model, const char *const *l
     for (size_t i = 0; i < compare->engines; i++) {
         const struct compare_engine *engine = &compare->engine[i];
         size_t answered = engine->outcomes[OUTCOME_OK];
-        for (size_t k = 0; k < engine->n_outputs; k++) {
+        for (size_t k = 0; k < engine->n_outputs && k < OUTPUTS_SHOWN; k++) {
             const struct compare_output *output = &engine->outputs[k];
             table_add(&table, STYLE_PLAIN, "%s", k ? "" : labels[i]);
             table_add(&table, STYLE_PLAIN, "%s", output->name);
@@ -109,6 +112,10 @@ static void text_outputs(const struct compare_model *model, const char *const *l
         str_add(out, "\n");
         table_print(&table, out, colour, 2);
     }
+    for (size_t i = 0; i < compare->engines; i++)
+        if (compare->engine[i].n_outputs > OUTPUTS_SHOWN)
+            str_printf(out, "  %zu more outputs of %s are not shown here: --format json has them all\n",
+                       compare->engine[i].n_outputs - OUTPUTS_SHOWN, labels[i]);
     table_release(&table);
 }
 
