@@ -7,6 +7,8 @@
 #include "report/text_table.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 extern const struct command command_fuzz;
 
@@ -16,7 +18,7 @@ struct settings {
     long long count, blocks, opset;
     uint64_t seed;
     int strategy;
-    const char *ops, *only_blocks, *known, *replay, *rules, *junit, *sarif;
+    const char *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif;
     double rules_share;
     long long rules_depth;
     bool gradients, no_known, no_probe, no_reduce;
@@ -27,13 +29,33 @@ struct settings {
 
 /* What makes the cases and the verdicts: the same for all workers of a shared campaign. */
 static const char *const agreed[] = {
-    "engine",      "no-reference", "second-opinion", "deadline", "memory",    "count", "seed",
-    "strategy",    "blocks",       "only-blocks",    "ops",      "opset",     "rules", "rules-share",
-    "rules-depth", "gradients",    "no-known",       "no-probe", "no-reduce", NULL};
+    "engine",      "no-reference", "second-opinion", "deadline", "memory",   "count",     "seed",
+    "strategy",    "blocks",       "only-blocks",    "ops",      "opset",    "types",     "rules",
+    "rules-share", "rules-depth",  "gradients",      "no-known", "no-probe", "no-reduce", NULL};
+
+/* A list of element types as the user writes them; NULL: none. */
+static int read_types(const char *list, dtype_set *types, struct error *err)
+{
+    char word[32];
+    for (const char *at = list; at && *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), at);
+        enum dtype type = dtype_from_name(word);
+        if (type == DTYPE_NONE || !dtype_is_real(type))
+            return error_set(err, ERROR_USAGE, "--types: '%s' is none of float32, float16, int8, int4 ...",
+                             word);
+        *types |= DTYPE_BIT(type);
+        at += length;
+    }
+    return 0;
+}
 
 static int fuzz(const struct settings *settings, const struct fuzz_shared_options *shared,
                 struct session *session, struct error *err)
 {
+    dtype_set types = 0;
+    if (read_types(settings->types, &types, err))
+        return -1;
     struct fuzz_options options = {
         .source = {.seed = settings->seed,
                    .strategy = settings->strategy ? FUZZ_RANDOM : FUZZ_MCTS,
@@ -45,6 +67,7 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
                    .rules = {.rules = settings->rules && *settings->rules ? settings->rules : NULL},
                    .generate = {.ops = settings->ops,
                                 .opset = (int)settings->opset,
+                                .types = types,
                                 .gradients = settings->gradients}},
         .seconds = settings->time,
         .count = (uint64_t)settings->count,
@@ -234,6 +257,8 @@ static const struct cli_option options[] = {
      "use only these operators, also for probing"},
     {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset),
      "use only this opset, 11 to 25 (default: 11 to 21)"},
+    {0, "types", OPTION_TEXT, "A,B,...", offsetof(struct settings, types),
+     "give new inputs these element types; float8e4m3fn, int4 and the like are drawn only so"},
     {0, "rules", OPTION_MAYBE, "A,B,...", offsetof(struct settings, rules),
      "rewrite some of the cases by these equivalence rules (default: all)"},
     {0, "rules-share", OPTION_NUMBER, "P", offsetof(struct settings, rules_share),
@@ -283,6 +308,7 @@ const struct command command_fuzz = {
     .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
                 "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
                 "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
+                "  assay fuzz -e onnxruntime --types float32,float8e4m3fn,int4 --time 10m -o narrow\n"
                 "  assay fuzz -e onnxruntime --only-blocks 'Reduce*,attention,conv-*' --time 10m -o some\n"
                 "  assay fuzz -e onnxruntime --known ours.ini --time 1h -o night --junit night.xml\n"
                 "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"

@@ -10,7 +10,7 @@
 static bool usable(struct planner *g, const char *name, enum dtype type)
 {
     const struct op *op = op_find(name);
-    return op && dtype_in(type, op_types_at(op, g->m.opset)) && !planner_lacks(g, op, type);
+    return op && dtype_in(type, options_types(g->options, op, g->m.opset)) && !planner_lacks(g, op, type);
 }
 
 static double clamp(double x, double low, double high)

@@ -299,6 +299,12 @@ bool options_allow(const struct generate_options *options, const struct op *op)
     return since <= newest && (!(op->flags & OP_ON_REQUEST) || newest > OPSET_LAST);
 }
 
+dtype_set options_types(const struct generate_options *options, const struct op *op, int opset)
+{
+    dtype_set narrow = op->flags & OP_FIRST_NOT_NARROW ? 0 : op_narrow_at(op, opset) & options->types;
+    return op_types_at(op, opset) | narrow;
+}
+
 int options_check(const struct generate_options *options, struct error *err)
 {
     if (op_check_names(options->ops, err))

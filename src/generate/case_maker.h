@@ -75,6 +75,10 @@ int maker_ask(struct test_case **test, uint64_t seed, uint64_t index, const stru
 /* Whether the options allow the operator at some opset. */
 bool options_allow(const struct generate_options *options, const struct op *op);
 
+/* Types of the first input that an operator takes in a graph: the usual ones, and narrow ones that are asked
+ * for. */
+dtype_set options_types(const struct generate_options *options, const struct op *op, int opset);
+
 /* Fails unless cases can be drawn with the options: their operators and their opset exist. */
 int options_check(const struct generate_options *options, struct error *err);
 

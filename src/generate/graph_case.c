@@ -94,7 +94,7 @@ static bool worth_keeping(const struct bounded *b, struct rng *rng)
 static const struct op *choose_op(struct graph_maker *g, struct rng *rng, const struct maker_value *given)
 {
     const struct op *op = g->ops[rng_below(rng, g->n_ops)];
-    dtype_set set = op_types_at(op, g->m.opset);
+    dtype_set set = options_types(g->options, op, g->m.opset);
     bool first = op->data == DATA_NONE;
     if (!set || (first && op->work != WORK_BODIES && rng_chance(rng, 0.8)))
         return NULL;
@@ -124,13 +124,14 @@ static int try_node(struct graph_maker *g, struct rng rng, size_t number)
     const struct op *op = choose_op(g, &rng, value);
     if (!op)
         return -1;
-    dtype_set set = op_types_at(op, g->m.opset) & (g->options->types ? g->options->types : ~(dtype_set)0);
+    dtype_set set = op_drawn_types(op, g->m.opset, g->options->types);
     bool first = !value || op->data == DATA_NONE;
     struct drawn given = {0};
     struct draw d;
     draw_init(&d, &g->m.model->arena, op, g->m.opset,
               draw_primary_type(&rng, set ? set : op_types_at(op, g->m.opset)), g->fill, rng_split(&rng, 2));
     g->offers = rng_split(&rng, 3);
+    d.narrow = g->options->types & op_narrow_at(op, g->m.opset);
     d.offer = offer;
     d.pick = pick;
     d.context = g;

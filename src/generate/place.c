@@ -61,7 +61,7 @@ static bool pick(void *context, struct drawn *value)
 /* Adapts the primary input to a type, rank and range that the operator takes. */
 static bool adapt_primary(struct planner *g, const struct op *op, size_t value, struct rng *rng, size_t *out)
 {
-    dtype_set set = op_types_at(op, g->m.opset);
+    dtype_set set = options_types(g->options, op, g->m.opset);
     double low, high;
     enum dtype type = planner_value(g, value)->value.type;
     *out = value;
@@ -126,12 +126,12 @@ static int draw_upon(struct planner *g, const struct op *op, const size_t *given
                      struct rng *choices, size_t *outputs, size_t *n_outputs)
 {
     struct placing p = {.g = g, .offers = rng_split(&rng, 3)};
-    dtype_set set = op_types_at(op, g->m.opset),
-              wanted = set & (g->options->types ? g->options->types : ~(dtype_set)0);
+    dtype_set set = op_types_at(op, g->m.opset), wanted = op_drawn_types(op, g->m.opset, g->options->types);
     struct drawn primary = {0};
     struct draw d;
     draw_init(&d, &g->m.model->arena, op, g->m.opset, draw_primary_type(choices, wanted ? wanted : set),
               g->fill, rng_split(&rng, 2));
+    d.narrow = g->options->types & op_narrow_at(op, g->m.opset);
     d.offer = offer;
     d.pick = pick;
     d.eager = true;

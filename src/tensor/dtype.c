@@ -298,7 +298,8 @@ void dtype_store(enum dtype type, void *data, size_t index, long double value)
         STORE(uint8_t, narrow_encode_power(value, NARROW_NEAREST, true));
     default:
         if (dtype_is_narrow(type))
-            STORE(uint8_t, narrow_encode(type, value, true));
+            /* An infinity stays one, or becomes NaN: only numbers saturate. */
+            STORE(uint8_t, narrow_encode(type, value, !isinf(value)));
     }
 }
 

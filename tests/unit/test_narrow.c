@@ -201,6 +201,8 @@ static void test_store(void **state)
         }
     }
     assert_true(dtype_round(DTYPE_FLOAT8E5M2, 1e9L) == 57344);
+    assert_true(isinf(dtype_round(DTYPE_FLOAT8E5M2, -INFINITY)) &&
+                isnan(dtype_round(DTYPE_FLOAT8E4M3FN, INFINITY)));
     assert_true(dtype_round(DTYPE_FLOAT8E8M0, 3) == 4 && dtype_round(DTYPE_FLOAT8E8M0, 2.9L) == 2);
     assert_true(dtype_is_signed(DTYPE_INT2) && !dtype_is_signed(DTYPE_UINT4) &&
                 !dtype_is_signed(DTYPE_FLOAT8E8M0));
