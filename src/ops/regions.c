@@ -50,7 +50,7 @@ static struct plane plane_of(const struct bounded *x, size_t number)
 
 static long double plane_size(const struct plane *p)
 {
-    return fmaxl(fabsl(p->least), fabsl(p->most));
+    return fmaxl(fabsl(p->least), fabsl(p->most)) + p->hard;
 }
 
 /* ---- RoiAlign ---- */
@@ -59,7 +59,8 @@ static long double plane_size(const struct plane *p)
 struct stretch {
     long double begin, size, bin, error; /* error: of any coordinate */
     int64_t grid;
-    bool sure; /* of the number of samples */
+    bool sure;  /* of the number of samples */
+    bool exact; /* its ends are */
 };
 
 struct align {
@@ -103,7 +104,7 @@ static struct stretch stretch_of(const struct align *a, size_t roi, int axis)
 {
     struct number low = number_of(a->rois, roi * 4 + (axis == 0)),
                   high = number_of(a->rois, roi * 4 + 2 + (axis == 0));
-    struct stretch s = {.sure = true};
+    struct stretch s = {.sure = true, .exact = low.h == 0 && high.h == 0};
     long double shift = a->half ? 0.5L : 0, end = high.v * a->scale - shift, u = unit_of(a->x->type);
     s.begin = low.v * a->scale - shift;
     s.size = end - s.begin;
@@ -115,7 +116,8 @@ static struct stretch stretch_of(const struct align *a, size_t roi, int axis)
     long double grid = ceill(s.bin), slack = s.error / (long double)a->out[axis];
     s.grid = a->ratio;
     if (a->ratio == 0) {
-        s.sure = ceill(s.bin - slack) == ceill(s.bin + slack) || (s.bin == 1 && !a->half && s.size == 1);
+        bool least = !a->half && end - s.begin + s.error <= 1; /* its size is 1, whatever its ends are */
+        s.sure = least || ceill(s.bin - slack) == ceill(s.bin + slack);
         s.grid = grid > 0 && grid < WORK_LIMIT ? (int64_t)grid : 0;
         s.sure &= grid < WORK_LIMIT;
     }
@@ -196,13 +198,14 @@ static struct bin bin_of(const struct plane *p, const struct stretch s[2], int64
 static void put_bin(struct bounded *out, size_t at, const struct align *a, const struct plane *p,
                     const struct stretch s[2], struct bin b)
 {
-    long double u = unit_of(out->type), size = plane_size(p), range = fmaxl(p->most, 0) - fminl(p->least, 0);
+    long double u = unit_of(out->type), size = plane_size(p),
+                range = fmaxl(p->most, 0) - fminl(p->least, 0) + 2 * p->hard;
     long double own = (s[0].error + s[1].error) * range + 8 * u * size + u * (long double)b.count * size;
     own += dtype_precision(out->type).tiny * 4;
     bool empty = b.count == 0;
     if (p->strange || !b.sure || !isfinite(own) || !(size * (long double)b.count < dtype_highest(out->type)))
         bounded_put_undecided(out, at, 0);
-    else if (a->max && (empty || b.largest != b.corner))
+    else if (a->max && (empty || b.largest != b.corner || p->hard > 0 || !s[0].exact || !s[1].exact))
         bounded_put_open(out, at);
     else
         bounded_put(out, at,
@@ -227,7 +230,10 @@ static int batch_at(struct op_call *call, const struct bounded *batches, size_t 
 {
     long double value = batches->value[i * step];
     *batch = -1;
-    if (bounded_hard(batches, i * step) > 0)
+    double off = bounded_hard(batches, i * step);
+    /* An implementation may refuse one that is outside. */
+    call->open |= off > 0 && !(value - off >= 0 && value + off < (long double)count);
+    if (off > 0)
         return 0;
     if (!(value >= 0 && value < (long double)count))
         return call_invalid(call, "there is no batch %Lg", value);
@@ -305,7 +311,10 @@ static int sample_roi_align(struct draw *d)
         for (int64_t k = 0; k < 4; k++)
             tensor_set(&d->inputs[1].data, (size_t)(i * 4 + k), box[k]);
     }
-    draw_range(d, DTYPE_INT64, &(struct shape){1, {count}}, 0, (double)(x.shape.dims[0] - 1));
+    int64_t batches[3];
+    for (int64_t i = 0; i < count; i++)
+        batches[i] = draw_between(d, 0, x.shape.dims[0] - 1);
+    draw_int_input(d, batches, (size_t)count);
     if (scale != 1 || draw_chance(d, 0.3))
         draw_float(d, "spatial_scale", (float)scale);
     draw_int(d, "output_height", draw_between(d, 1, 4));
@@ -537,6 +546,7 @@ static const struct op_param align_params[] = {
     {"output_width", PARAM_INT, .legal = "1..4", .illegal = "0|-1", .initial = "1"},
     {"sampling_ratio", PARAM_INT, .legal = "0..3", .illegal = "-1", .initial = "0"},
     {"spatial_scale", PARAM_FLOAT, .legal = "1|0.5", .initial = "1"},
+    {"batch_indices", PARAM_INPUT, .input = 2, .legal = "0", .illegal = "-1|1000000"},
     {0}};
 static const struct op_param suppression_params[] = {
     {"center_point_box", PARAM_INT, .legal = "0|1", .illegal = "2", .initial = "0"},
