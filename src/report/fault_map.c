@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "model/describe.h"
 #include "report/graph_drawing.h"
 #include "report/page.h"
@@ -174,7 +175,7 @@ static int draw_whole(struct str *out, const struct map_source *source, struct e
     struct error why = {0};
     if (draw_part(out, source, "whole_", count, count > WHOLE_NODES ? WIDE_NODES : count, &why) == 0)
         return 0;
-    fprintf(stderr, "assay: the map shows the nodes around the culprit alone: %s\n", why.message);
+    wrap_printf(stderr, "assay: the map shows the nodes around the culprit alone: %s\n", why.message);
     return draw_part(out, source, "whole_", NEAR_RADIUS, NEAR_NODES, err);
 }
 

@@ -82,7 +82,7 @@ static unsigned round_magnitude(const struct format *f, long double magnitude)
 uint8_t narrow_encode(enum dtype type, long double value, bool saturate)
 {
     const struct format *f = &formats[type];
-    uint8_t sign = signbit(value) ? (uint8_t)(1U << (f->bits - 1)) : 0;
+    uint8_t sign = (uint8_t)(signbit(value) ? 1U << (f->bits - 1) : 0);
     if (isnan(value))
         return f->single_zero ? f->nan : f->nan ? sign | f->nan : f->highest;
     unsigned code = isinf(value) ? UINT8_MAX : round_magnitude(f, fabsl(value));
@@ -139,7 +139,7 @@ void narrow_unpack(enum dtype type, const void *packed, size_t count, void *elem
     const uint8_t *from = packed;
     uint8_t *to = elements;
     for (size_t i = 0; i < count; i++) {
-        unsigned code = from[i / each] >> (i % each * bits) & mask;
+        unsigned code = (unsigned)from[i / each] >> (i % each * bits) & mask;
         to[i] = is_signed ? (uint8_t)(int8_t)decode_signed(code, (int)bits) : (uint8_t)code;
     }
 }
