@@ -253,7 +253,7 @@ static int compare_element(const struct subject *s, struct subject *at, size_t i
     }
     long double apart = fabsl(d.left - d.right);
     if (d.left_smooth && d.right_smooth &&
-        apart > 1e-2L * (fabsl(d.left) + fabsl(d.right)) + 1e3L * d.noise) {
+        apart > 1e-4L * (fabsl(d.left) + fabsl(d.right)) + 1e3L * d.noise) {
         t->kinks++;
         if (within(value, d.left, hard + 1e-9L) && within(value, d.right, hard + 1e-9L))
             return 0;
