@@ -188,8 +188,8 @@ static void ngrams(void **state)
     end(&scene, LIST(2, 2), 2);
 }
 
-/* A fault that each of them must show: the answer is another one. */
-static void wrong_answers(void **state)
+/* The bound of a determinant leaves out what a wrong sign gives. */
+static void wrong_sign(void **state)
 {
     struct scene scene;
     struct bounded y;
@@ -221,10 +221,10 @@ static void sequences_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dft),       cmocka_unit_test(stft),          cmocka_unit_test(windows),
-        cmocka_unit_test(selection), cmocka_unit_test(unfold),        cmocka_unit_test(determinant),
-        cmocka_unit_test(quantized), cmocka_unit_test(regions),       cmocka_unit_test(places),
-        cmocka_unit_test(ngrams),    cmocka_unit_test(wrong_answers), cmocka_unit_test(sequences_are_refused),
+        cmocka_unit_test(dft),       cmocka_unit_test(stft),       cmocka_unit_test(windows),
+        cmocka_unit_test(selection), cmocka_unit_test(unfold),     cmocka_unit_test(determinant),
+        cmocka_unit_test(quantized), cmocka_unit_test(regions),    cmocka_unit_test(places),
+        cmocka_unit_test(ngrams),    cmocka_unit_test(wrong_sign), cmocka_unit_test(sequences_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
