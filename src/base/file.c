@@ -291,8 +291,8 @@ static int open_inner(int folder, const char *name)
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, fd = openat(folder, name, flags);
     if (fd < 0 && errno == EACCES && fchmodat(folder, name, 0700, 0) == 0)
         fd = openat(folder, name, flags);
-    if (fd >= 0 && fchmod(fd, 0700) < 0)
-        return fd; /* somebody else's; what cannot be removed then is told */
+    if (fd >= 0)
+        (void)!fchmod(fd, 0700); /* fails on somebody else's; what cannot be removed then is told */
     return fd;
 }
 

@@ -33,8 +33,7 @@ struct pool;
 struct pool_options {
     double deadline;       /* seconds for each request; 0: POOL_DEADLINE */
     double start_deadline; /* seconds until hello is answered; 0: the deadline, but at least 30 */
-    size_t
-        memory; /* bytes that a worker may take; 0: POOL_MEMORY; a limit in the engine's spec overrides it */
+    size_t memory;  /* bytes that a worker may take; 0: POOL_MEMORY; a limit in its spec overrides it */
     size_t recycle; /* jobs before a worker is replaced; 0: 5000 */
     bool fresh;  /* a new worker for every job, none sent ahead: no case sees what another left in memory */
     int workers; /* for each engine; 0: 1 */

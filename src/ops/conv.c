@@ -212,13 +212,7 @@ enum {
 };
 
 static const struct op_param conv_params[] = {
-    {"auto_pad", PARAM_STRING, .legal = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .illegal = "SAME",
-     .initial = "NOTSET"},
-    {"dilations", PARAM_INTS, .legal = "1|2", .illegal = "0|-1", .initial = "1"},
-    {"group", PARAM_INT, .legal = "1|2|4", .illegal = "0|-1|7", .initial = "1"},
-    {"kernel_shape", PARAM_INTS, .illegal = "0|-1"},
-    {"pads", PARAM_INTS, .legal = "0|1|2", .illegal = "-1", .initial = "0"},
-    {"strides", PARAM_INTS, .legal = "1|2|3", .illegal = "0|-1", .initial = "1"},
+    CONV_ATTRIBUTES,
     {"W", PARAM_INPUT, .input = 1},
     {0},
 };

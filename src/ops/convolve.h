@@ -16,7 +16,6 @@ enum { SPATIAL_MAX = TENSOR_MAX_RANK - 2 };
 
 /* The attributes that Conv and ConvTranspose share, with defaults filled in and checked. */
 enum auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
-
 struct conv_attributes {
     int rank; /* spatial axes */
     int64_t kernel[SPATIAL_MAX], stride[SPATIAL_MAX], dilation[SPATIAL_MAX];
@@ -29,6 +28,18 @@ struct conv_attributes {
 };
 int conv_attributes_read(struct op_call *call, const struct shape *x, const struct shape *weights,
                          struct conv_attributes *w);
+
+/* The attributes of Conv, for the rows of those that share them. */
+#define CONV_ATTRIBUTES                                                                          \
+    {"auto_pad", PARAM_STRING, .legal = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .illegal = "SAME", \
+     .initial = "NOTSET"},                                                                       \
+        {"dilations", PARAM_INTS, .legal = "1|2", .illegal = "0|-1", .initial = "1"},            \
+        {"group", PARAM_INT, .legal = "1|2|4", .illegal = "0|-1|7", .initial = "1"},             \
+        {"kernel_shape", PARAM_INTS, .illegal = "0|-1"},                                         \
+        {"pads", PARAM_INTS, .legal = "0|1|2", .illegal = "-1", .initial = "0"},                 \
+    {                                                                                            \
+        "strides", PARAM_INTS, .legal = "1|2|3", .illegal = "0|-1", .initial = "1"               \
+    }
 
 /* Gives the spatial dimensions of weights the sizes that kernel_shape names, if the node has it. */
 void conv_fit_kernel(const struct op_call *call, struct shape *weights);

@@ -7,6 +7,7 @@
  * numbers certain except near a half, where both neighbours are right.
  */
 #include "bounds/number.h"
+#include "ops/convolve.h"
 #include "ops/draw.h"
 #include "ops/draw_window.h"
 #include "ops/op.h"
@@ -124,19 +125,6 @@ static int scale_product(struct op_call *call, const struct bounded *sums)
     return 0;
 }
 
-static int eval_qlinear_matmul(struct op_call *call)
-{
-    struct bounded sums;
-    if (check_scales(call))
-        return -1;
-    bounded_init(&sums);
-    int result = integer_sums(call, "MatMulInteger", call->inputs[A], call->inputs[B], &sums);
-    if (!result)
-        result = scale_product(call, &sums);
-    bounded_release(&sums);
-    return result;
-}
-
 static int scale_convolution(struct op_call *call, const struct bounded *sums)
 {
     const struct bounded *bias = call_input(call, BIAS);
@@ -160,17 +148,29 @@ static int scale_convolution(struct op_call *call, const struct bounded *sums)
     return 0;
 }
 
-static int eval_qlinear_conv(struct op_call *call)
+/* The sums as the operator of integers gives them, scaled. */
+static int eval_qlinear(struct op_call *call, const char *of_integers,
+                        int (*scale)(struct op_call *call, const struct bounded *sums))
 {
     struct bounded sums;
     if (check_scales(call))
         return -1;
     bounded_init(&sums);
-    int result = integer_sums(call, "ConvInteger", call->inputs[A], call->inputs[B], &sums);
+    int result = integer_sums(call, of_integers, call->inputs[A], call->inputs[B], &sums);
     if (!result)
-        result = scale_convolution(call, &sums);
+        result = scale(call, &sums);
     bounded_release(&sums);
     return result;
+}
+
+static int eval_qlinear_matmul(struct op_call *call)
+{
+    return eval_qlinear(call, "MatMulInteger", scale_product);
+}
+
+static int eval_qlinear_conv(struct op_call *call)
+{
+    return eval_qlinear(call, "ConvInteger", scale_convolution);
 }
 
 static void draw_quantizer(struct draw *d, enum dtype scale, enum dtype type, const struct shape *shape)
@@ -299,13 +299,7 @@ static int sample_dynamic(struct draw *d)
 }
 
 static const struct op_param conv_params[] = {
-    {"auto_pad", PARAM_STRING, .legal = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .illegal = "SAME",
-     .initial = "NOTSET"},
-    {"dilations", PARAM_INTS, .legal = "1|2", .illegal = "0|-1", .initial = "1"},
-    {"group", PARAM_INT, .legal = "1|2|4", .illegal = "0|-1|7", .initial = "1"},
-    {"kernel_shape", PARAM_INTS, .illegal = "0|-1"},
-    {"pads", PARAM_INTS, .legal = "0|1|2", .illegal = "-1", .initial = "0"},
-    {"strides", PARAM_INTS, .legal = "1|2|3", .illegal = "0|-1", .initial = "1"},
+    CONV_ATTRIBUTES,
     {"w", PARAM_INPUT, .input = 3},
     {0},
 };

@@ -24,7 +24,7 @@ struct scene {
     const struct tensor *given[INPUTS];
 };
 
-static void give(struct scene *scene, enum dtype type, struct shape shape, const double *values)
+static inline void give(struct scene *scene, enum dtype type, struct shape shape, const double *values)
 {
     struct tensor *tensor = &scene->tensors[scene->count];
     assert_int_equal(tensor_alloc(tensor, type, &shape, 0, NULL), 0);
@@ -33,19 +33,39 @@ static void give(struct scene *scene, enum dtype type, struct shape shape, const
     scene->given[scene->count++] = tensor;
 }
 
-static void begin(struct scene *scene, const char *op_type, size_t inputs)
+static inline void begin_at(struct scene *scene, int opset, const char *op_type, size_t inputs)
 {
     static const char *const names[INPUTS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    *scene = (struct scene){.model = model_new(OPSET)};
+    *scene = (struct scene){.model = model_new(opset)};
     scene->node = model_add_node(scene->model, op_type, "n", inputs, names, 1, (const char *[]){"y"});
 }
 
+static inline void begin(struct scene *scene, const char *op_type, size_t inputs)
+{
+    begin_at(scene, OPSET, op_type, inputs);
+}
+
+static inline void set_int(struct scene *scene, const char *name, int64_t value)
+{
+    node_set_int(&scene->model->arena, scene->node, name, value);
+}
+
+/* Evaluates the node; the scene is over. */
+static inline int run(struct scene *scene, struct bounded *y, struct error *err)
+{
+    int result = evaluate_node(scene->model, scene->node, scene->given, NULL, 0, false, y, 1, err);
+    for (size_t i = 0; i < scene->count; i++)
+        tensor_release(&scene->tensors[i]);
+    model_free(scene->model);
+    return result;
+}
+
 /* Evaluates the node and compares; NAN in `wanted`: the element must be left open. */
-static void end(struct scene *scene, const double *wanted, size_t count)
+static inline void end(struct scene *scene, const double *wanted, size_t count)
 {
     struct bounded y;
     struct error err = {0};
-    if (evaluate_node(scene->model, scene->node, scene->given, NULL, 0, false, &y, 1, &err))
+    if (run(scene, &y, &err))
         fail_msg("%s", err.message);
     assert_int_equal(y.count, count);
     for (size_t i = 0; i < count; i++) {
@@ -55,9 +75,6 @@ static void end(struct scene *scene, const double *wanted, size_t count)
             assert_true(fabsl(y.value[i] - wanted[i]) < 1e-6L && bounded_hard(&y, i) < 1e-4);
     }
     bounded_release(&y);
-    for (size_t i = 0; i < scene->count; i++)
-        tensor_release(&scene->tensors[i]);
-    model_free(scene->model);
 }
 
 #endif

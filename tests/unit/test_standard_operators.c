@@ -19,11 +19,6 @@ static void set_ints(struct scene *scene, const char *name, const int64_t *value
     node_set_ints(&scene->model->arena, scene->node, name, values, count);
 }
 
-static void set_int(struct scene *scene, const char *name, int64_t value)
-{
-    node_set_int(&scene->model->arena, scene->node, name, value);
-}
-
 /* 1, -i, -1, i: a signal of one turn, whose transform has one element. */
 static void dft(void **state)
 {

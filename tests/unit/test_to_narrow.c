@@ -1,58 +1,11 @@
 /* Operators on the narrow element types: what becomes of numbers by ONNX's tables, what is open, and what is
  * refused. ONNX's own cases are in test_reference --cases. */
-#include "eval/evaluate.h"
-#include "model/build.h"
+#include "node_scene.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-enum { INPUTS = 3 };
 
 /* In `wanted`: the element is open. Finite, because NaN and infinities are answers. */
 static const double OPEN = 12345.678;
-
-struct scene {
-    struct model *model;
-    Onnx__NodeProto *node;
-    size_t count;
-    struct tensor tensors[INPUTS];
-    const struct tensor *given[INPUTS];
-};
-
-static void begin(struct scene *scene, int opset, const char *op_type, size_t inputs)
-{
-    static const char *const names[INPUTS] = {"a", "b", "c"};
-    *scene = (struct scene){.model = model_new(opset)};
-    scene->node = model_add_node(scene->model, op_type, "n", inputs, names, 1, (const char *[]){"y"});
-}
-
-static void give(struct scene *scene, enum dtype type, struct shape shape, const double *values)
-{
-    struct tensor *tensor = &scene->tensors[scene->count];
-    assert_int_equal(tensor_alloc(tensor, type, &shape, 0, NULL), 0);
-    for (size_t i = 0; i < tensor->count; i++)
-        tensor_set(tensor, i, (long double)values[i]);
-    scene->given[scene->count++] = tensor;
-}
-
-static void set_int(struct scene *scene, const char *name, int64_t value)
-{
-    node_set_int(&scene->model->arena, scene->node, name, value);
-}
-
-static int run(struct scene *scene, struct bounded *y, struct error *err)
-{
-    int result = evaluate_node(scene->model, scene->node, scene->given, NULL, 0, false, y, 1, err);
-    for (size_t i = 0; i < scene->count; i++)
-        tensor_release(&scene->tensors[i]);
-    model_free(scene->model);
-    return result;
-}
 
 /* The values, exactly: a bound would let a neighbour pass. */
 static void expect(struct scene *scene, enum dtype type, const double *wanted, size_t count)
@@ -87,7 +40,7 @@ static void cast(int opset, enum dtype from, enum dtype to, int saturate, const 
                  const double *x, const double *wanted)
 {
     struct scene scene;
-    begin(&scene, opset, "Cast", 1);
+    begin_at(&scene, opset, "Cast", 1);
     give(&scene, from, (struct shape){1, {(int64_t)count}}, x);
     set_int(&scene, "to", to);
     if (saturate >= 0)
@@ -137,7 +90,7 @@ static void casts_to_powers(void **state)
     cast(24, DTYPE_FLOAT, DTYPE_FLOAT8E8M0, 0, "nearest", 2, (const double[]){0, 0x1.8p127},
          (const double[]){OPEN, OPEN});
     struct scene scene;
-    begin(&scene, 24, "Cast", 1);
+    begin_at(&scene, 24, "Cast", 1);
     give(&scene, DTYPE_FLOAT, (struct shape){1, {1}}, x);
     set_int(&scene, "to", DTYPE_FLOAT8E8M0);
     node_set_string(&scene.model->arena, scene.node, "round_mode", "even");
@@ -160,7 +113,7 @@ static void casts_to_few_bits(void **state)
     /* 2.5 may be truncated, or rounded to 2; 3.5 become 3 or 4. */
     struct scene scene;
     struct bounded y;
-    begin(&scene, 21, "Cast", 1);
+    begin_at(&scene, 21, "Cast", 1);
     give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, (const double[]){2.5, 3.5});
     set_int(&scene, "to", DTYPE_UINT4);
     assert_int_equal(run(&scene, &y, NULL), 0);
@@ -188,14 +141,14 @@ static void numbers_are_quantized(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct scene scene;
-        begin(&scene, rows[i].opset, "QuantizeLinear", 3);
+        begin_at(&scene, rows[i].opset, "QuantizeLinear", 3);
         give(&scene, DTYPE_FLOAT, six, x);
         give(&scene, DTYPE_FLOAT, one, &scale);
         give(&scene, rows[i].type, one, &rows[i].zero);
         expect(&scene, rows[i].type, rows[i].wanted, 6);
     }
     struct scene scene;
-    begin(&scene, 24, "QuantizeLinear", 2);
+    begin_at(&scene, 24, "QuantizeLinear", 2);
     give(&scene, DTYPE_FLOAT, six, x);
     give(&scene, DTYPE_FLOAT8E8M0, one, &scale);
     set_int(&scene, "output_dtype", DTYPE_FLOAT8E5M2);
@@ -212,7 +165,7 @@ static void precision_widens_the_bound(void **state)
     for (int half = 0; half < 2; half++) {
         struct scene scene;
         struct bounded y;
-        begin(&scene, 23, "QuantizeLinear", 2);
+        begin_at(&scene, 23, "QuantizeLinear", 2);
         give(&scene, DTYPE_FLOAT, (struct shape){1, {1}}, &x);
         give(&scene, DTYPE_FLOAT, (struct shape){0}, &scale);
         set_int(&scene, "output_dtype", DTYPE_INT16);
@@ -222,7 +175,7 @@ static void precision_widens_the_bound(void **state)
         bounded_release(&y);
     }
     struct scene scene;
-    begin(&scene, 23, "QuantizeLinear", 2);
+    begin_at(&scene, 23, "QuantizeLinear", 2);
     give(&scene, DTYPE_FLOAT, (struct shape){1, {1}}, &x);
     give(&scene, DTYPE_FLOAT, (struct shape){0}, &scale);
     set_int(&scene, "precision", DTYPE_INT32);
@@ -234,17 +187,17 @@ static void numbers_are_dequantized(void **state)
     (void)state;
     struct scene scene;
     const double scale = 0.5, zero = 2, none = 0;
-    begin(&scene, 21, "DequantizeLinear", 3);
+    begin_at(&scene, 21, "DequantizeLinear", 3);
     give(&scene, DTYPE_INT4, (struct shape){1, {4}}, (const double[]){-8, 7, 2, 0});
     give(&scene, DTYPE_FLOAT, (struct shape){0}, &scale);
     give(&scene, DTYPE_INT4, (struct shape){0}, &zero);
     expect(&scene, DTYPE_FLOAT, (const double[]){-5, 2.5, 0, -1}, 4);
-    begin(&scene, 19, "DequantizeLinear", 3);
+    begin_at(&scene, 19, "DequantizeLinear", 3);
     give(&scene, DTYPE_FLOAT8E5M2, (struct shape){1, {4}}, (const double[]){57344, -0.5, NAN, 1.75});
     give(&scene, DTYPE_FLOAT, (struct shape){0}, &scale);
     give(&scene, DTYPE_FLOAT8E5M2, (struct shape){0}, &none);
     expect(&scene, DTYPE_FLOAT, (const double[]){28672, -0.25, NAN, 0.875}, 4);
-    begin(&scene, 24, "DequantizeLinear", 2);
+    begin_at(&scene, 24, "DequantizeLinear", 2);
     give(&scene, DTYPE_INT8, (struct shape){1, {1}}, &zero);
     give(&scene, DTYPE_FLOAT8E8M0, (struct shape){0}, &scale);
     expect_invalid(&scene, "output_dtype must be set");
@@ -256,24 +209,24 @@ static void others_move_or_refuse(void **state)
     const double x[] = {1, -2, 3, -4};
     const struct shape square = {2, {2, 2}};
     struct scene scene;
-    begin(&scene, 21, "Transpose", 1);
+    begin_at(&scene, 21, "Transpose", 1);
     give(&scene, DTYPE_INT4, square, x);
     expect(&scene, DTYPE_INT4, (const double[]){1, 3, -2, -4}, 4);
-    begin(&scene, 20, "Transpose", 1);
+    begin_at(&scene, 20, "Transpose", 1);
     give(&scene, DTYPE_INT4, square, x);
     expect_invalid(&scene, "input 0 is int4, which it does not take in opset 20");
-    begin(&scene, 25, "Add", 2);
+    begin_at(&scene, 25, "Add", 2);
     give(&scene, DTYPE_FLOAT8E4M3FN, square, x);
     give(&scene, DTYPE_FLOAT8E4M3FN, square, x);
     expect_invalid(&scene, "float8e4m3fn");
-    begin(&scene, 25, "EyeLike", 1);
+    begin_at(&scene, 25, "EyeLike", 1);
     give(&scene, DTYPE_FLOAT, square, x);
     set_int(&scene, "dtype", DTYPE_INT4);
     expect_invalid(&scene, "its output cannot be int4");
-    begin(&scene, 20, "IsNaN", 1);
+    begin_at(&scene, 20, "IsNaN", 1);
     give(&scene, DTYPE_FLOAT8E4M3FNUZ, (struct shape){1, {2}}, (const double[]){NAN, 1});
     expect(&scene, DTYPE_BOOL, (const double[]){1, 0}, 2);
-    begin(&scene, 19, "Cast", 1);
+    begin_at(&scene, 19, "Cast", 1);
     give(&scene, DTYPE_FLOAT, square, x);
     set_int(&scene, "to", DTYPE_INT4);
     expect_invalid(&scene, "its output cannot be int4 in opset 19");
