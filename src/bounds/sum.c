@@ -60,6 +60,28 @@ bool sum_overflows(const struct sum *s, enum dtype type)
     return !(s->magnitude + s->hard < dtype_highest(type)) && !isinf(s->hard);
 }
 
+/* sqrtl where it will do: it is exact to the last place. */
+static long double root_of(long double x, long double inverse)
+{
+    return inverse == 0.5L ? sqrtl(x) : powl(x, inverse);
+}
+
+/* The error of a root when its argument has the error h; with `near`, the argument may be larger as well. */
+static long double root_reach(long double x, long double h, long double inverse, bool near)
+{
+    if (near && x < h)
+        return root_of(h, inverse);
+    long double root = root_of(x, inverse);
+    return fmaxl(root_of(x + h, inverse) - root, root - root_of(fmaxl(x - h, 0), inverse));
+}
+
+long double root_hard(long double x, long double inherited, long double own, long double inverse)
+{
+    own = own < 0 ? 0 : own; /* a difference of sums, rounded */
+    long double reach = root_reach(fmaxl(x - inherited, 0), own, inverse, inherited > 0);
+    return inherited > 0 ? reach + root_reach(x, inherited, inverse, false) : reach;
+}
+
 /* fmaxl without the call. */
 static long double larger(long double a, long double b)
 {

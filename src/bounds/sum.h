@@ -36,6 +36,13 @@ long double sum_likely(const struct sum *s, double unit);
 /* Whether a partial sum may overflow in `type` although the whole sum does not, or the other way round. */
 bool sum_overflows(const struct sum *s, enum dtype type);
 
+/*
+ * The error of x to the power of `inverse` (1/2, 1/3 ...) where x inherits an error from the inputs and has
+ * one of its own. A root is steepest at 0, so what x has of its own counts most where x is smallest: it is
+ * taken there, in addition to what is inherited.
+ */
+long double root_hard(long double x, long double inherited, long double own, long double inverse);
+
 /* (1+unit)^count - 1 */
 long double rounding_growth(double unit, size_t count);
 

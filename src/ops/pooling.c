@@ -78,19 +78,6 @@ static void add_power(struct sum *sum, long double *inherited, const struct boun
     sum_add(sum, power, own + reach, likely_add(usual / 2, likely));
 }
 
-/* The error of a root when its argument s has the error h; with `near`, s may be larger as well. */
-static long double root_reach(long double s, long double h, long double inverse, bool near)
-{
-    if (near && s < h)
-        return powl(h, inverse);
-    long double root = powl(s, inverse);
-    return fmaxl(powl(s + h, inverse) - root, root - powl(fmaxl(s - h, 0), inverse));
-}
-
-/*
- * A root is steepest at 0, so an error of the sum itself counts most where the sum is smallest: it is taken
- * there, in addition to the effect of the bounds of the inputs.
- */
 static void put_root(const struct pooling *pool, size_t at, const struct sum *sum, long double inherited)
 {
     double unit = bounded_unit(pool->out);
@@ -110,9 +97,7 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
         lost = (long double)sum->count * dtype_precision(pool->out->type).tiny;
     hard += lost;
     long double most = powl(s + hard, inverse);
-    long double reach = root_reach(fmaxl(s - inherited, 0), hard - inherited, inverse, inherited > 0);
-    if (inherited > 0)
-        reach += root_reach(s, inherited, inverse, false);
+    long double reach = root_hard(s, inherited, hard - inherited, inverse);
     bool plain = hard == 0 && root == floorl(root) && pool->p <= 2;
     /* pow's error grows with its argument, also below 1 where the logarithm does not. */
     long double log = fabsl(logl(s + hard > 0 ? s + hard : 1));

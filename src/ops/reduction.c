@@ -95,6 +95,7 @@ static int make_plan(struct op_call *call, enum reduction kind, const struct bou
 
 struct gathered {
     struct sum sum;
+    long double inherited; /* of sum.hard, what the bounds of the inputs bring to their squares */
     struct extreme extreme;
     struct {
         long double value, reach; /* product of t and of |t|+h */
@@ -143,7 +144,9 @@ static void gather(struct gathered *g, enum reduction kind, double unit, long do
         /* A square is rounded itself, unless it is a small integer. */
         bool exact = hard == 0 && t == floorl(t) && t * t * unit <= 1;
         long double most = fabsl(t) + hard, own = exact || unit == 0 ? 0 : unit * most * most;
-        sum_add(&g->sum, t * t, own + (hard > 0 ? (2 * fabsl(t) + hard) * hard : 0),
+        long double inherited = hard > 0 ? (2 * fabsl(t) + hard) * hard : 0;
+        g->inherited += inherited;
+        sum_add(&g->sum, t * t, own + inherited,
                 likely_add(own / 2, 2 * fabsl(t) * likely + (long double)likely * likely));
         break;
     }
@@ -167,7 +170,7 @@ static void put_integer(struct bounded *out, size_t i, long double value, bool w
 }
 
 /* sqrt of a sum of squares: the interval's ends through sqrt, and one more rounding or two. */
-static void put_root(struct bounded *out, size_t i, const struct sum *sum, double unit)
+static void put_root(struct bounded *out, size_t i, const struct sum *sum, long double inherited, double unit)
 {
     long double v = sum_value(sum), root = sqrtl(v);
     if (!dtype_is_float(out->type)) {
@@ -185,14 +188,11 @@ static void put_root(struct bounded *out, size_t i, const struct sum *sum, doubl
     if (v > 1e3L * lost && !sum->inexact)
         lost = 0;
     long double hard = sum_hard(sum, unit) + lost, likely = sum_likely(sum, unit);
-    long double below = root - sqrtl(fmaxl(v - hard, 0)), above = sqrtl(v + hard) - root;
     long double slope = root > 0 ? likely / (2 * root) : sqrtl(likely);
     bool exact = hard == 0 && root == floorl(root);
     long double own = exact ? 0 : 2 * unit * root;
     long double flushed = (sqrtl(v + lost) - root) / 2;
-    long double reach = fmaxl(below, above);
-    if (v - hard < lost && sum->hard > 0) /* the bound of a smaller root, which is none, reaches below 0 */
-        reach += sqrtl(lost);
+    long double reach = root_hard(v, inherited, hard - inherited, 0.5L);
     bounded_put(out, i, root, reach + own + 2 * unit * reach,
                 likely_add(slope, likely_add(own / 2, flushed)));
 }
@@ -330,7 +330,7 @@ static void finish(struct bounded *out, size_t i, const struct gathered *g, enum
         put_product(out, i, g, unit);
         break;
     case REDUCE_L2:
-        put_root(out, i, &g->sum, unit);
+        put_root(out, i, &g->sum, g->inherited, unit);
         break;
     case REDUCE_LOG_SUM:
         put_log(out, i, &g->sum, unit);

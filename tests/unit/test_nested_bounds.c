@@ -1,8 +1,11 @@
 /*
- * The activations of recurrent cells on parts of intervals: what they make of a part must lie within what
- * they make of the whole, or the steps that follow leave their bounds (docs/bounds/recurrent.md).
+ * The activations of recurrent cells, and roots, on parts of intervals: what they make of a part must lie
+ * within what they make of the whole, or the steps that follow leave their bounds (docs/bounds/recurrent.md).
+ * And bounds in float64, which the reference itself rounds nearly as coarsely.
  */
 #include "base/random.h"
+#include "bounds/bounded.h"
+#include "bounds/sum.h"
 #include "ops/rnn.h"
 
 #include <math.h>
@@ -89,11 +92,50 @@ static void test_a_threshold_is_decided_where_it_can_be(void **state)
     assert_true(threshold((struct number){.v = 0.5L, .h = 0.25L}).h == 0);
 }
 
+/* Roots of small arguments, of which much is lost by underflow, and of large ones. */
+static void test_roots_of_parts_stay_within_the_whole(void **state)
+{
+    (void)state;
+    struct rng rng = rng_seed(7);
+    for (int i = 0; i < TRIALS; i++) {
+        long double inverse = 1 / (long double)(2 + rng_below(&rng, 2)),
+                    own = powl(10, rng_uniform(&rng, -8, 0));
+        long double low = own * powl(10, rng_uniform(&rng, -3, 3)), reach = low * rng_uniform(&rng, 0, 4);
+        struct number x = {low + reach, reach, 0}, part = draw_part(&rng, x);
+        part.v = fmaxl(part.v, low);
+        long double whole = root_hard(x.v, x.h, own, inverse),
+                    inner = root_hard(part.v, part.h, own, inverse);
+        long double root = powl(x.v, inverse), other = powl(part.v, inverse);
+        if (!(fabsl(other - root) + inner <= whole * (1 + 0x1p-40L)))
+            fail_msg("root %Lg of %Lg +- %Lg, own %Lg: +- %Lg; of %Lg +- %Lg: +- %Lg", inverse, x.v, x.h, own,
+                     whole, part.v, part.h, inner);
+    }
+}
+
+/* A sixth of 3.6 by another order of divisions is another long double; at the end of a bound that counts. */
+static void test_float64_allows_for_the_references_rounding(void **state)
+{
+    (void)state;
+    const double unit = 0x1p-53;
+    struct error err = {0};
+    struct bounded b;
+    assert_int_equal(bounded_alloc(&b, DTYPE_DOUBLE, &(struct shape){.rank = 0}, false, &err), 0);
+    for (int units = 1; units <= 16; units++) {
+        long double exact = 0.6L, rounded = exact * (1 + 4 * 0x1p-64L), hard = units * unit * exact;
+        bounded_put(&b, 0, rounded, hard, hard / 3);
+        assert_true(rounded - (exact - hard - unit * (exact + hard)) <= bounded_hard(&b, 0));
+        assert_true(bounded_hard(&b, 0) <= (hard + unit * (exact + hard)) * 1.005L);
+    }
+    bounded_release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_stay_within_the_whole),
         cmocka_unit_test(test_a_threshold_is_decided_where_it_can_be),
+        cmocka_unit_test(test_roots_of_parts_stay_within_the_whole),
+        cmocka_unit_test(test_float64_allows_for_the_references_rounding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
