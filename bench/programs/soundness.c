@@ -162,7 +162,7 @@ static void show(const char *what, const struct bounded *b)
         printf(" %lld", (long long)b->shape.dims[i]);
     printf("\n");
     for (size_t i = 0; b->value && i < b->count && i < 2000; i++)
-        printf("  [%zu] %.12Lg hard %.6g likely %.3g\n", i, b->value[i], bounded_hard(b, i),
+        printf("  [%zu] %.21Lg hard %.17g likely %.3g\n", i, b->value[i], bounded_hard(b, i),
                bounded_likely(b, i));
 }
 

@@ -181,16 +181,15 @@ static struct number power_of(struct number x, struct number y, int less, enum d
     return raise(&p);
 }
 
-/* y x^(y-1), or y x^y / x, which may overflow or underflow on the way. */
+/* y x^(y-1), or y x^y / x, which may overflow or underflow on the way; of a square all make 2 x. */
 static struct number by_base(struct number g, struct number x, struct number y, enum dtype type)
 {
     struct number direct[] = {g, y, power_of(x, y, 1, type)};
     struct number slope = gradient_factors(direct, 3, type);
-    if (x.v == 0 && x.h == 0)
+    if ((x.v == 0 && x.h == 0) || (y.v == 2 && y.h == 0))
         return slope;
-    if (!(fabsl(x.v) >
-          x.h)) /* so near to 0 that x^y may underflow and 1/x overflow; of a square all make 2 x there */
-        return y.v == 2 && y.h == 0 ? slope : gradient_undecided();
+    if (!(fabsl(x.v) > x.h)) /* so near to 0 that x^y may underflow and 1/x overflow */
+        return gradient_undecided();
     struct number quotient[] = {g, y, power_of(x, y, 0, type), gradient_inverse(x, type)};
     struct number other = gradient_factors(quotient, 4, type);
     slope.h = fmaxl(slope.h, other.h);

@@ -400,7 +400,8 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
     } while (odometer_next(index, &plan->inner));
     long double result = m + logl(s);
     /* Opset 18 defines it by a function that applies exp directly, in float64: there, these are infinite. */
-    long double worst = fmaxl(logl(most / s), logl(s / least));
+    long double worst =
+        fminl(fmaxl(logl(most / s), logl(s / least)) + 0x1p-60L, largest); /* 1 + h may be 1 */
     if (result + worst > log(DBL_MAX) || result - worst < log(DBL_MIN)) {
         bounded_put_undecided(out, i, result);
         return;
