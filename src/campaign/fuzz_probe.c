@@ -18,6 +18,7 @@ static int quick_probe(const struct fuzz_options *options, size_t engine, const 
     struct probe_options probe = {
         .panel = &one,
         .ops = options->source.generate.ops,
+        .narrow = options->source.generate.types & (dtype_set)DTYPES_NARROW,
         .seed = 1,
         .quick = true,
         .progress = true,

@@ -81,6 +81,7 @@ static int probe(const struct settings *settings, struct session *session, struc
     struct probe_options options = {
         .panel = &session->panel,
         .ops = settings->ops,
+        .narrow = DTYPES_NARROW,
         .seed = settings->seed,
         .quick = settings->quick,
         .progress = true,

@@ -10,8 +10,8 @@
 /* Whether cases of the operator can have a type that is asked for. */
 static bool has_asked_types(const struct generate_options *options, const struct op *op)
 {
-    bool narrow = (options->types & (dtype_set)DTYPES_NARROW) != 0;
-    return op_drawn_types(op, narrow ? OPSET_NEWEST : OPSET_LAST, options->types) != 0;
+    bool newer = (options->types & (dtype_set)DTYPES_NARROW) || op_drawn_since(op) > OPSET_LAST;
+    return op_drawn_types(op, newer ? OPSET_NEWEST : OPSET_LAST, options->types) != 0;
 }
 
 /* Chooses one of the operators that the options allow, one with illegal values when these are asked for. */

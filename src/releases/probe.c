@@ -78,13 +78,13 @@ static void add_item(struct plan *plan, const struct op *op, const struct probe_
     };
 }
 
-static void plan_opset(struct plan *plan, const struct op *op, int opset, bool quick, uint64_t *index)
+static void plan_opset(struct plan *plan, const struct op *op, int opset, dtype_set types, bool quick,
+                       uint64_t *index)
 {
     uint32_t forms[PROBE_FORMS];
     size_t n_forms = generate_forms(op, opset, forms, PROBE_FORMS);
     int low = op->inputs.most ? op->ranks.least : -1, high = op->inputs.most ? op->ranks.most : -1;
     high = high > 6 ? 6 : high;
-    dtype_set types = op_types_at(op, opset);
     for (int type = 1; type < DTYPE_COUNT; type++)
         for (size_t form = 0; dtype_in((enum dtype)type, types) && form < n_forms; form++)
             for (int rank = low; rank <= high; rank++) {
@@ -97,6 +97,33 @@ static void plan_opset(struct plan *plan, const struct op *op, int opset, bool q
             }
 }
 
+/* Those of the narrow types that cases of the operator can have. */
+static dtype_set narrow_types(const struct op *op, int opset, dtype_set wanted)
+{
+    dtype_set set = 0;
+    for (int type = 1; type < DTYPE_COUNT; type++) {
+        dtype_set one = op_narrow_at(op, opset) & wanted & DTYPE_BIT(type);
+        set |= one && op_drawn_types(op, opset, one) ? one : 0;
+    }
+    return set;
+}
+
+/* Narrow types came later: cases of them are counted from here on, so that the others keep their numbers. */
+enum { FIRST_NARROW = 1 << 20 };
+
+/* A quick probe asks for narrow types at the newest opset, which has them all. */
+static void plan_operator(struct plan *plan, const struct op *op, const struct probe_options *options)
+{
+    uint64_t index = 0, narrow = FIRST_NARROW;
+    for (int opset = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST;
+         opset <= OPSET_NEWEST; opset++) {
+        if (opset_probed(op, opset, options->quick))
+            plan_opset(plan, op, opset, op_types_at(op, opset), options->quick, &index);
+        if (!options->quick || opset == OPSET_NEWEST)
+            plan_opset(plan, op, opset, narrow_types(op, opset, options->narrow), options->quick, &narrow);
+    }
+}
+
 /* Plans all cases, operator by operator. */
 static void plan_init(struct plan *plan, const struct probe_options *options)
 {
@@ -105,15 +132,11 @@ static void plan_init(struct plan *plan, const struct probe_options *options)
     plan->layout.ops = memory_zeroed(count, sizeof *plan->layout.ops);
     for (size_t i = 0; i < count; i++) {
         const struct op *op = op_at(i);
-        uint64_t index = 0;
         if (!op->sample || !wanted(options->ops, op->name))
             continue;
         plan->rows_capacity = 0;
         plan->layout.ops[plan->layout.n_ops++] = (struct probe_op){.name = op->name, .family = op_family(op)};
-        for (int opset = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST;
-             opset <= OPSET_NEWEST; opset++)
-            if (opset_probed(op, opset, options->quick))
-                plan_opset(plan, op, opset, options->quick, &index);
+        plan_operator(plan, op, options);
     }
 }
 

@@ -39,9 +39,9 @@ enum { PROBE_OPSETS = OPSET_NEWEST - OPSET_FIRST + 1, PROBE_FORMS = 32 };
  * The answers for one element type, rank and choice of inputs: a letter for each opset from OPSET_FIRST on.
  */
 struct probe_row {
-    enum dtype type;
-    int rank;       /* of the primary input; -1: the operator has none */
-    uint32_t given; /* which inputs are given, bit i for input i; 0: all that there can be, or any number */
+    enum dtype type; /* of the primary input; a narrow one may be that of a parameter or output instead */
+    int rank;        /* of the primary input; -1: the operator has none */
+    uint32_t given;  /* which inputs are given, bit i for input i; 0: all that there can be, or any number */
     char opsets[PROBE_OPSETS + 1];
 };
 
@@ -76,6 +76,7 @@ struct probe_result {
 struct probe_options {
     const struct panel *panel; /* must have the reference */
     const char *ops;           /* comma-separated operator names; NULL: all */
+    dtype_set narrow;          /* narrow types to ask for as well, see op_narrow_at */
     uint64_t seed;
     bool quick;    /* only opsets 13, 17 and 21 (or an operator's first), two ranks and choices of inputs */
     bool progress; /* show the progress on a terminal */

@@ -11,10 +11,50 @@ enum { SHOWN_FINDINGS = 20 };
 
 /* The order of a cell's letters: frequent types first. */
 static const enum dtype type_order[] = {
-    DTYPE_FLOAT, DTYPE_DOUBLE, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_INT8,   DTYPE_INT16, DTYPE_INT32,
-    DTYPE_INT64, DTYPE_UINT8,  DTYPE_UINT16,  DTYPE_UINT32,   DTYPE_UINT64, DTYPE_BOOL,
+    DTYPE_FLOAT,
+    DTYPE_DOUBLE,
+    DTYPE_FLOAT16,
+    DTYPE_BFLOAT16,
+    DTYPE_INT8,
+    DTYPE_INT16,
+    DTYPE_INT32,
+    DTYPE_INT64,
+    DTYPE_UINT8,
+    DTYPE_UINT16,
+    DTYPE_UINT32,
+    DTYPE_UINT64,
+    DTYPE_BOOL,
+    /* these stand only where an operator was asked for them */
+    DTYPE_FLOAT8E4M3FN,
+    DTYPE_FLOAT8E4M3FNUZ,
+    DTYPE_FLOAT8E5M2,
+    DTYPE_FLOAT8E5M2FNUZ,
+    DTYPE_FLOAT8E8M0,
+    DTYPE_FLOAT4E2M1,
+    DTYPE_INT4,
+    DTYPE_UINT4,
+    DTYPE_INT2,
+    DTYPE_UINT2,
 };
-enum { TYPES = sizeof type_order / sizeof *type_order };
+enum { TYPES = sizeof type_order / sizeof *type_order, USUAL_TYPES = 13 };
+
+static bool has_narrow(const struct probe_op *op)
+{
+    for (size_t i = 0; i < op->n_rows; i++)
+        if (dtype_is_narrow(op->rows[i].type))
+            return true;
+    return false;
+}
+
+/* How many of the types have letters. */
+static size_t types_shown(const struct probe_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < results[i].n_ops; k++)
+            if (has_narrow(&results[i].ops[k]))
+                return TYPES;
+    return USUAL_TYPES;
+}
 
 /*
  * The letter of one element type: that of the answer which sums its cases up, but '+' where some cases are ok
@@ -42,12 +82,12 @@ static const struct probe_op *op_in(const struct probe_result *result, const cha
     return NULL;
 }
 
-static void add_cells(struct table *table, const struct probe_op *op)
+static void add_cells(struct table *table, const struct probe_op *op, size_t types)
 {
     char letters[TYPES + 1] = "";
     struct probe_counts counts = op ? probe_count(op, DTYPE_NONE) : (struct probe_counts){0};
     enum style style = answer_style(probe_sum_up(&counts));
-    for (size_t i = 0; op && i < TYPES; i++)
+    for (size_t i = 0; op && i < types; i++)
         letters[i] = type_letter(op, type_order[i]);
     table_add(table, style, "%s", letters);
     if (counts.total)
@@ -60,6 +100,7 @@ static void print_matrix(const struct probe_result *results, size_t count, struc
 {
     struct str align, head;
     struct table table;
+    size_t types = types_shown(results, count);
     str_init(&align);
     str_init(&head);
     str_add(&align, "l");
@@ -73,14 +114,14 @@ static void print_matrix(const struct probe_result *results, size_t count, struc
     for (size_t op = 0; count && op < results[0].n_ops; op++) {
         table_add(&table, STYLE_PLAIN, "%s", results[0].ops[op].name);
         for (size_t i = 0; i < count; i++)
-            add_cells(&table, op_in(&results[i], results[0].ops[op].name));
+            add_cells(&table, op_in(&results[i], results[0].ops[op].name), types);
     }
     table_print(&table, out, colour, 0);
     table_release(&table);
     str_release(&align);
     str_release(&head);
     str_add(out, "\none letter for each type:");
-    for (size_t i = 0; i < TYPES; i++)
+    for (size_t i = 0; i < types; i++)
         str_printf(out, " %s", dtype_name(type_order[i]));
     str_add(out, "\no ok, + ok in part, ? the answer proves nothing, u unsupported, r rejected, w wrong, c "
                  "crash, h hang, "

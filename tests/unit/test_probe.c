@@ -359,6 +359,46 @@ static void test_engines(void **state)
     registry_free(registry);
 }
 
+static const struct probe_op *named(const struct probe_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->n_ops; i++)
+        if (strcmp(result->ops[i].name, name) == 0)
+            return &result->ops[i];
+    fail_msg("%s was not asked for", name);
+    return NULL;
+}
+
+/* Operators and types that newer releases of ONNX brought are asked for. */
+static void test_newer(void **state)
+{
+    (void)state;
+    static const char *const labels[] = {"reference:round=on", "reference:fault=int4-unsigned",
+                                         "reference:fault=rms-no-epsilon"};
+    struct registry *registry;
+    struct error err = {0};
+    struct panel panel;
+    assert_int_equal(registry_open(&registry, NULL, 0, &err), 0);
+    assert_int_equal(panel_open(&panel, registry, labels, 3, NULL, &err), 0);
+    assert_int_equal(panel_add_reference(&panel, registry, &err), 0);
+    struct probe_options options = {.panel = &panel,
+                                    .ops = "DequantizeLinear,RMSNormalization",
+                                    .narrow = DTYPES_NARROW,
+                                    .seed = 1,
+                                    .quick = true};
+    struct probe_result *results;
+    assert_int_equal(probe_run(&options, &results, &err), 0);
+    const struct probe_op *rms = named(&results[2], "RMSNormalization"),
+                          *dequantize = named(&results[1], "DequantizeLinear");
+    struct probe_counts newer = probe_count(rms, DTYPE_FLOAT), int4 = probe_count(dequantize, DTYPE_INT4),
+                        uint4 = probe_count(dequantize, DTYPE_UINT4), all = probe_count_all(&results[0]);
+    assert_true(newer.of[PROBE_WRONG] > 0 && int4.of[PROBE_WRONG] > 0);
+    assert_true(uint4.total > 0 && uint4.of[PROBE_WRONG] == 0);
+    assert_true(all.of[PROBE_OK] > 0 && all.of[PROBE_WRONG] == 0 && all.of[PROBE_REJECTED] == 0);
+    probe_results_free(results, 3);
+    panel_close(&panel);
+    registry_free(registry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_counts),    cmocka_unit_test(test_words),    cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_support),   cmocka_unit_test(test_paths),    cmocka_unit_test(test_html),
         cmocka_unit_test(test_generator), cmocka_unit_test(test_wishes),   cmocka_unit_test(test_engines),
+        cmocka_unit_test(test_newer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
