@@ -47,9 +47,11 @@ static long double anything(enum dtype type, struct rng *rng)
     return rng_chance(rng, 0.5) ? some[rng_below(rng, 4)] : floorl(low + (high - low) * rng_unit(rng));
 }
 
-/* Somewhere within [value - hard, value + hard], in the type. */
-static long double within(enum dtype type, long double value, double hard, struct rng *rng)
+/* Somewhere within [value - hard, value + hard], in the type, but for what the bound has for the rounding of
+ * the reference: this engine's value is another one, rounded otherwise. */
+static long double within(enum dtype type, long double value, double bound, struct rng *rng)
 {
+    long double hard = dtype_is_float(type) ? bound / (1 + bounded_reference_share(type)) : bound;
     double where = rng_chance(rng, 0.5) ? (rng_chance(rng, 0.5) ? 1 : -1) : rng_uniform(rng, -1, 1);
     long double moved = value + where * hard;
     moved = dtype_is_float(type) ? dtype_round(type, moved)

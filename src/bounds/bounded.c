@@ -269,11 +269,10 @@ static double underflow_error(enum dtype type, const struct dtype_precision *p)
     return may_flush(type) ? p->tiny : p->smallest;
 }
 
-/*
- * The reference rounds too, to long double. Where a bound counts a rounding of the engine, the reference
- * makes at most a few of this size; in float64 they are a two-hundredth of the bound, elsewhere nothing.
- */
-static const long double reference_unit = 0x1p-64L;
+long double bounded_reference_share(enum dtype type)
+{
+    return 8 * 0x1p-64L / dtype_precision(type).unit;
+}
 
 static void put_float(struct bounded *b, size_t i, long double value, long double hard, long double likely)
 {
@@ -288,7 +287,7 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     long double reach = hard + p.unit * (magnitude + hard);
     if (magnitude - hard < p.tiny)
         reach += underflow_error(b->type, &p);
-    reach *= 1 + 8 * reference_unit / p.unit;
+    reach *= 1 + bounded_reference_share(b->type);
     long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
     if (magnitude < p.tiny && may_flush(b->type)) /* when it is flushed, the error is its whole size */
         spread = likely_add(spread, magnitude);

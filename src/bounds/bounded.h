@@ -89,6 +89,13 @@ static inline double bounded_likely(const struct bounded *b, size_t i)
  */
 void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely);
 
+/*
+ * The part of a float's hard bound that bounded_put adds for the reference, which rounds to long double:
+ * where the bound counts a rounding of the engine, the reference makes at most a few. A 256th in float64,
+ * nothing elsewhere.
+ */
+long double bounded_reference_share(enum dtype type);
+
 /* Stores `value` for which a correct implementation may give anything in [low, high]. For jumps: no rounding
  * is added. */
 void bounded_put_range(struct bounded *b, size_t i, long double value, long double low, long double high);
