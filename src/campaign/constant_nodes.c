@@ -93,7 +93,7 @@ static bool *find_constant(const struct model_index *index)
     bool *constant = memory_zeroed(graph->n_node + 1, sizeof *constant);
     for (size_t i = 0; i < graph->n_node; i++) {
         size_t node = index->order[i];
-        const struct op *op = op_find(graph->node[node]->op_type);
+        const struct op *op = op_of(graph->node[node]);
         bool all = true;
         for (size_t k = 0; k < index->n_uses[node]; k++) {
             const struct index_value *value = &index->values[index->uses[node][k]];

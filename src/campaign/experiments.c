@@ -8,6 +8,7 @@
 #include "engine/label.h"
 #include "locate/localize.h"
 #include "findings/signature.h"
+#include "ops/op.h"
 #include "releases/bisect.h"
 #include "rules/rewriting.h"
 
@@ -151,7 +152,7 @@ static void note_parameters(const struct experiments *how, const struct test_cas
         join(&names, cause->parameters[i].parameter);
     evidence->parameter = arena_strdup(&evidence->arena, names.data);
     evidence->value = *words ? words : arena_strdup(&evidence->arena, first->value);
-    evidence->owner = arena_strdup(&evidence->arena, model->graph->node[first->node]->op_type);
+    evidence->owner = arena_strdup(&evidence->arena, op_title(model->graph->node[first->node]));
     str_release(&names);
 }
 

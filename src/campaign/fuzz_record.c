@@ -130,7 +130,7 @@ static void operators_text(struct str *out, const struct model *model, const str
     size_t count = blamed.count ? blamed.count : blamed.model->graph->n_node;
     for (size_t i = 0; i < count && i < MOST; i++)
         str_printf(out, "%s%s", i ? "+" : "",
-                   blamed.model->graph->node[blamed.count ? blamed.numbers[i] : i]->op_type);
+                   op_title(blamed.model->graph->node[blamed.count ? blamed.numbers[i] : i]));
     inlined_nodes_release(&blamed);
 }
 

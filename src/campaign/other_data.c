@@ -215,7 +215,7 @@ static bool sort_constant(struct model *model, const char *name)
 
 static bool sort_axes(struct model *model, Onnx__NodeProto *node)
 {
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     const Onnx__AttributeProto *list = node_attribute(node, "axes");
     bool changed = list && sort_ints(list->ints, list->n_ints);
     for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
@@ -284,8 +284,7 @@ struct test_case *other_data_expanded(const struct test_case *test)
     struct model *model;
     struct expected expected;
     const struct model *present = test_case_model(test, NULL);
-    const struct op *op =
-        present && present->graph->n_node == 1 ? op_find(present->graph->node[0]->op_type) : NULL;
+    const struct op *op = present && present->graph->n_node == 1 ? op_of(present->graph->node[0]) : NULL;
     if (!op || op->work != WORK_ELEMENTS || op->inputs.most < 2 || op->data != DATA_ALL ||
         expected_compute(&expected, present, false, test->inputs, test->n_inputs))
         return NULL;

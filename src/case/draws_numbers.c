@@ -54,9 +54,8 @@ static bool dropout_is_random(const struct drawing *drawing, const Onnx__NodePro
 static int visit_random(void *context, Onnx__NodeProto *node, int depth)
 {
     (void)depth;
-    const char *type = node->op_type ? node->op_type : "";
-    return op_has(type, OP_RANDOM) ||
-           (op_has(type, OP_RANDOM_IN_TRAINING) && dropout_is_random(context, node));
+    return op_has(node, OP_RANDOM) ||
+           (op_has(node, OP_RANDOM_IN_TRAINING) && dropout_is_random(context, node));
 }
 
 bool test_case_draws_numbers(const struct test_case *test)

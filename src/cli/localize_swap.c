@@ -2,6 +2,7 @@
 #include "cli/localize.h"
 
 #include "base/memory.h"
+#include "ops/op.h"
 #include "report/text_table.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ static void text_nodes(const struct localize_report *report, bool colour, struct
         const struct swapped_node *node = &swapped->nodes[ranked[i].number];
         const Onnx__NodeProto *proto = report->model->graph->node[ranked[i].number];
         table_add(&table, STYLE_BAD, "%s", node->suspect ? "*" : "");
-        table_add(&table, STYLE_PLAIN, "%s", proto->op_type);
+        table_add(&table, STYLE_PLAIN, "%s", op_title(proto));
         table_add(&table, STYLE_PLAIN, "%s", model_node_name(proto));
         delta_cell(&table, node->delta_c, swapped->t_c);
         delta_cell(&table, node->delta_g, swapped->t_g);
@@ -117,7 +118,7 @@ static void text_way_back(const struct localize_report *report, struct str *out)
     }
     if (!count)
         return;
-    str_printf(out, "gradients go no further than %s (node ", report->model->graph->node[first]->op_type);
+    str_printf(out, "gradients go no further than %s (node ", op_title(report->model->graph->node[first]));
     text_print(out, model_node_name(report->model->graph->node[first]), 80);
     str_add(out, count > 1 ? ") and other nodes" : ")");
     str_add(out, ", which neither engine differentiates\n");
@@ -148,7 +149,7 @@ static void json_node(struct json *json, const struct localize_report *report, s
     json_object(json, NULL);
     json_int(json, "number", (int64_t)number);
     json_string(json, "node", model_node_name(report->model->graph->node[number]));
-    json_string(json, "operator", report->model->graph->node[number]->op_type);
+    json_string(json, "operator", op_title(report->model->graph->node[number]));
     json_double(json, "delta_C", node->delta_c);
     json_double(json, "delta_G", node->delta_g);
     json_bool(json, "suspect", node->suspect);

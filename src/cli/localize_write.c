@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/localize.h"
+#include "ops/op.h"
 #include "report/answer.h"
 #include "report/text_table.h"
 #include "report/verdict_json.h"
@@ -42,7 +43,7 @@ static void node_row(struct table *table, const struct localize_report *report, 
     const struct localization *found = report->found;
     const struct localized_node *node = &found->nodes[number];
     table_add(table, STYLE_BAD, "%s", node->culprit ? "*" : "");
-    table_add(table, STYLE_PLAIN, "%s", node_at(report, number)->op_type);
+    table_add(table, STYLE_PLAIN, "%s", op_title(node_at(report, number)));
     table_add(table, STYLE_PLAIN, "%s", model_node_name(node_at(report, number)));
     form_cell(table, node);
     if (found->local) {
@@ -103,7 +104,7 @@ static void text_others(const struct localize_report *report, struct str *out)
     for (size_t i = 0; i < found->n_nodes && listed < LISTED; i++) {
         if (found->nodes[i].culprit || !verdict_is_finding(found->nodes[i].verdict))
             continue;
-        str_printf(out, "%s %s (", listed++ ? "," : "", node_at(report, i)->op_type);
+        str_printf(out, "%s %s (", listed++ ? "," : "", op_title(node_at(report, i)));
         text_print(out, model_node_name(node_at(report, i)), 80);
         str_add(out, ")");
     }
@@ -151,7 +152,7 @@ static void text_cause(const struct localize_report *report, struct str *out)
 
 static void text_pair(const struct localize_report *report, const struct causal_pair *pair, struct str *out)
 {
-    str_printf(out, "%s (", node_at(report, pair->node)->op_type);
+    str_printf(out, "%s (", op_title(node_at(report, pair->node)));
     text_print(out, model_node_name(node_at(report, pair->node)), 80);
     if (pair->instead)
         str_printf(out, ") %s: %s with ", pair->parameter, pair->instead);
@@ -202,7 +203,7 @@ static void text_rate(const struct localize_report *report, bool colour, struct 
     str_printf(out, "\nrate against %s: %zu of %zu nodes above the third quartile of R (%.3g)", found->second,
                found->n_highlighted, found->n_nodes, found->quartile);
     if (found->first_highlighted < found->n_nodes) {
-        str_printf(out, ", first %s (node ", node_at(report, found->first_highlighted)->op_type);
+        str_printf(out, ", first %s (node ", op_title(node_at(report, found->first_highlighted)));
         text_print(out, model_node_name(node_at(report, found->first_highlighted)), 80);
         str_add(out, ")");
     }
@@ -283,7 +284,7 @@ static void add_unjudged(const struct localize_report *report, struct str *out)
         const struct localized_node *node = &found->nodes[i];
         if (node->verdict != VERDICT_UNTESTED && !verdict_is(node->verdict, CLASS_UNJUDGED))
             continue;
-        str_printf(out, "%s %s", node_at(report, i)->op_type, model_node_name(node_at(report, i)));
+        str_printf(out, "%s %s", op_title(node_at(report, i)), model_node_name(node_at(report, i)));
         str_printf(out, node->text && *node->text ? ": %s" : "; why is not known", node->text);
     }
 }
@@ -311,7 +312,7 @@ static void add_place(const struct localize_report *report, struct str *out)
     const char **names = memory_zeroed(count, sizeof *names);
     for (size_t i = 0; i < count; i++) {
         size_t number = i < found->n_culprits ? found->culprits[i] : found->behind[i - found->n_culprits];
-        operators[i] = node_at(report, number)->op_type;
+        operators[i] = op_title(node_at(report, number));
         names[i] = model_node_name(node_at(report, number));
     }
     answer_add_nodes(out, operators, names, count, found->n_behind > 0);
@@ -413,7 +414,7 @@ static void json_node(struct json *json, const struct localize_report *report, s
     json_object(json, NULL);
     json_int(json, "number", (int64_t)number);
     json_string(json, "node", model_node_name(node_at(report, number)));
-    json_string(json, "operator", node_at(report, number)->op_type);
+    json_string(json, "operator", op_title(node_at(report, number)));
     json_bool(json, "culprit", node->culprit);
     if (found->local) {
         json_string(json, "verdict", verdict_name(node->verdict));
@@ -447,7 +448,7 @@ static void json_names(struct json *json, const char *name, const struct localiz
     json_array(json, name);
     for (size_t i = 0; i < found->n_culprits; i++) {
         const Onnx__NodeProto *node = node_at(report, found->culprits[i]);
-        json_string(json, NULL, operators ? node->op_type : model_node_name(node));
+        json_string(json, NULL, operators ? op_title(node) : model_node_name(node));
     }
     json_end(json);
 }

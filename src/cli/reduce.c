@@ -9,6 +9,7 @@
 #include "case/case_answers.h"
 #include "findings/bundle.h"
 #include "model/onnx.h"
+#include "ops/op.h"
 #include "report/text_table.h"
 #include "rules/rewriting.h"
 
@@ -48,7 +49,7 @@ static void write_text(const struct small *small, const char *name, const char *
     if (!onnx_print_text(small->bytes, small->size, &text, NULL))
         str_printf(out, "%s\n", text);
     for (size_t i = 0; i < small->model->graph->n_node && !text; i++)
-        str_printf(out, "  %s\n", small->model->graph->node[i]->op_type);
+        str_printf(out, "  %s\n", op_title(small->model->graph->node[i]));
     if (small->rewritten) {
         str_add(out, "It takes both forms to show; the other one is made by\n");
         rewriting_describe(out, small->rewritten->equivalence->rewriting);
@@ -84,7 +85,7 @@ static void write_json(const struct small *small, const char *name, const char *
     json_double(&json, "seconds", stats->seconds);
     json_array(&json, "operators");
     for (size_t i = 0; i < small->model->graph->n_node; i++)
-        json_string(&json, NULL, small->model->graph->node[i]->op_type);
+        json_string(&json, NULL, op_title(small->model->graph->node[i]));
     json_end(&json);
     json_string(&json, "folder", folder);
     json_end(&json);

@@ -13,6 +13,7 @@
 #include "locate/settle.h"
 #include "model/edit.h"
 #include "model/index.h"
+#include "ops/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,7 +178,7 @@ static void note_departure(struct train_course *course, const struct work *work,
                  settled && settlement.count ? settlement.text : verdict->text);
         if (settled && settlement.count && model) {
             const Onnx__NodeProto *node = model->graph->node[settlement.nodes[0]];
-            snprintf(course->operator, sizeof course->operator, "%.50s", node->op_type);
+            snprintf(course->operator, sizeof course->operator, "%.50s", op_title(node));
             snprintf(course->node, sizeof course->node, "%.100s", model_node_name(node));
         }
     }

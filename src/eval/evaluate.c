@@ -50,11 +50,11 @@ static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t 
 static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct error *err)
 {
     const char *domain = node->domain ? node->domain : "";
-    const struct op *op = *domain && strcmp(domain, "ai.onnx") != 0 ? NULL : op_find(node->op_type);
+    const struct op *op = op_of(node);
     if (!op)
-        error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not supported", domain, *domain ? "." : "",
+        error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not supported", domain, *domain ? "::" : "",
                   node->op_type);
-    else if (opset < op->since)
+    else if (!*op->domain && opset < op->since)
         error_set(err, ERROR_INVALID, "operator %s does not exist in opset %d", node->op_type, opset);
     else
         return op;
@@ -134,7 +134,7 @@ static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const
         struct slot *slot = scope_find(scope, node->input[i]);
         if (!slot || !slot->view)
             return error_set(err, ERROR_INVALID, "%s uses %s, which no node before it produces",
-                             node->op_type, node->input[i]);
+                             op_title(node), node->input[i]);
         inputs[i] = as_input(slot, scope->options, err);
         if (!inputs[i])
             return -1;
@@ -150,7 +150,7 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
             continue;
         if (outputs[i].type == DTYPE_NONE)
             return error_set(err, ERROR_UNSUPPORTED, "%s: the reference does not support output %zu",
-                             node->op_type, i);
+                             op_title(node), i);
         struct slot *slot = NULL;
         size_t number;
         if (map_get(&scope->names, node->output[i], &number))
@@ -359,6 +359,7 @@ static int run_body(struct op_call *call, const Onnx__GraphProto *graph, size_t 
 
 struct check_context {
     int opset;
+    const struct model *model;
     struct error *err;
 };
 
@@ -369,6 +370,9 @@ static int check_node(void *context, Onnx__NodeProto *node, int depth)
     (void)depth;
     struct check_context *check = context;
     const struct op *op = find_op(node, check->opset, check->err);
+    if (op && *op->domain && !model_opset_of(check->model, op->domain))
+        return error_set(check->err, ERROR_INVALID,
+                         "operator %s is of a domain that the model does not import", op->name);
     if (op && node_is_constant(node) && node->n_attribute != 1)
         return error_set(check->err, ERROR_INVALID, "Constant: has %zu attributes instead of one",
                          node->n_attribute);
@@ -393,7 +397,7 @@ int evaluator_new(struct evaluator **evaluator, const struct model *model,
                   const struct evaluate_options *options, struct error *err)
 {
     *evaluator = NULL;
-    struct check_context check = {model_opset(model), err};
+    struct check_context check = {model_opset(model), model, err};
     struct model *copy = NULL;
     if (inline_functions(&copy, model, err))
         return -1;

@@ -337,13 +337,13 @@ static int give_zeros(struct reverse *r, size_t number)
 static int visit_node(struct reverse *r, size_t number)
 {
     const Onnx__NodeProto *node = node_at(r, number);
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     if (!op || !has_upstream(r, node) || !reads_wanted(r, number))
         return 0;
     if (!op->gradient && op->slope == SLOPE_NOWHERE)
         return give_zeros(r, number);
     if (!op->gradient)
-        return error_set(r->err, ERROR_UNSUPPORTED, "the gradient of %s is not supported", node->op_type);
+        return error_set(r->err, ERROR_UNSUPPORTED, "the gradient of %s is not supported", op_title(node));
     return differentiate(r, node, op);
 }
 

@@ -272,7 +272,7 @@ static bool add_refusal(struct str *out, const struct signature *signature,
 /* How much an operator does, so that those around it can be told apart. */
 static int work_of(const char *name)
 {
-    const struct op *op = op_known(name);
+    const struct op *op = op_find(name);
     return op ? (int)op->work : WORK_ELEMENTS;
 }
 

@@ -129,7 +129,7 @@ static bool is_constant(const struct model *model, const char *name, size_t befo
 static bool makes_constant(const struct model *model, size_t number)
 {
     const Onnx__NodeProto *node = model->graph->node[number];
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     if (!op || op->flags & (OP_RANDOM | OP_RANDOM_IN_TRAINING))
         return false;
     if (op->work == WORK_SHAPE)
@@ -223,7 +223,7 @@ static void describe_node(struct finding_facts *facts, struct scene *scene, size
 {
     const Onnx__NodeProto *node = scene->model->graph->node[number];
     *out = (struct fact_node){
-        .op = arena_strdup(&facts->arena, node->op_type),
+        .op = arena_strdup(&facts->arena, op_title(node)),
         .number = number,
         .n_attributes = node->n_attribute,
         .n_inputs = node->n_input,

@@ -107,9 +107,9 @@ static int note_inside(void *context, Onnx__NodeProto *node, int depth)
 static void add_operator(struct str *out, const Onnx__NodeProto *node)
 {
     struct inside inside = {0};
-    if (*node->domain && strcmp(node->domain, "ai.onnx") != 0)
-        str_printf(out, "%s.", node->domain);
-    str_add(out, node->op_type);
+    if (!op_of(node) && *node->domain && strcmp(node->domain, "ai.onnx") != 0)
+        str_printf(out, "%s::", node->domain);
+    str_add(out, op_title(node));
     for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->g)
             model_each_node(node->attribute[i]->g, note_inside, &inside);
@@ -130,9 +130,9 @@ static void add_operators(struct str *out, const struct culprits *culprits)
 }
 
 /* Operators that compute nothing from elements: one bug of theirs shows with every type. */
-static bool only_moves(const char *type)
+static bool only_moves(const Onnx__NodeProto *node)
 {
-    const struct op *op = op_known(type);
+    const struct op *op = op_known(node);
     return op && (op->work == WORK_MOVES || op->work == WORK_SHAPE || op->work == WORK_BODIES);
 }
 
@@ -177,7 +177,7 @@ static const char *type_class(enum dtype type)
 static bool only_casts(const struct culprits *culprits)
 {
     for (size_t i = 0; i < culprits->count; i++)
-        if (!op_has(culprits->nodes[i]->op_type, OP_CASTS))
+        if (!op_has(culprits->nodes[i], OP_CASTS))
             return false;
     return culprits->count > 1;
 }
@@ -206,13 +206,13 @@ static void add_types(struct str *out, enum verdict_kind kind, const struct culp
     if (!culprits->count)
         return;
     size_t at = 0;
-    while (at + 1 < culprits->count && only_moves(culprits->nodes[at]->op_type))
+    while (at + 1 < culprits->count && only_moves(culprits->nodes[at]))
         at++;
     const Onnx__NodeProto *first = culprits->nodes[at];
     bool matter = !verdict_row(kind)->every_type;
     const char *in = class_of(types, first->input, first->n_input);
     const char *result = class_of(types, first->output, first->n_output);
-    if (only_moves(first->op_type) || !matter)
+    if (only_moves(first) || !matter)
         str_add(out, "any");
     else if (only_casts(culprits))
         str_add(out, in);
@@ -251,7 +251,7 @@ static void add_attributes(struct str *out, const struct culprits *culprits, int
     struct str part;
     str_init(&part);
     for (size_t i = 0; i < culprits->count && culprits->count <= GROUP_ORDERED; i++) {
-        const struct op *op = op_find(culprits->nodes[i]->op_type);
+        const struct op *op = op_of(culprits->nodes[i]);
         for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
             if (opset >= param->since && (!param->until || opset <= param->until))
                 add_attribute(&part, param, culprits->nodes[i]);

@@ -39,7 +39,7 @@ static const Onnx__NodeProto *blamed_node(const struct blamed *b, size_t i)
 static const char *blamed_type(const struct blamed *b, size_t i)
 {
     const Onnx__NodeProto *node = blamed_node(b, i);
-    return node ? node->op_type : "?";
+    return node ? op_title(node) : "?";
 }
 
 /* "AveragePool", "Mul + MatMul", "Pow + Mul + ... + Cast (9 operators)". */
@@ -140,10 +140,10 @@ static bool add_bodies(struct str *items, const Onnx__NodeProto *node)
     }
     if (!bodies)
         return false;
-    bool branch = op_has(node->op_type, OP_BRANCHES);
+    bool branch = op_has(node, OP_BRANCHES);
     next_item(items);
     for (size_t i = 0; i < count; i++)
-        str_printf(items, "%s%s", i ? " + " : "", found[i]->op_type);
+        str_printf(items, "%s%s", i ? " + " : "", op_title(found[i]));
     if (count)
         str_add(items, branch ? " in a branch" : " in its body");
     else

@@ -8,6 +8,7 @@
 #include "findings/model_text.h"
 #include "findings/program.h"
 #include "judge/verdict.h"
+#include "ops/op.h"
 #include "rules/rewriting.h"
 
 #include <ctype.h>
@@ -376,7 +377,7 @@ static void add_together(struct str *out, const struct bundle_case *which, const
                   " are made graph outputs: they are wrong only where they are fused.\n\n");
     else if (settlement->at < model->graph->n_node)
         add_prose(out, "When all values are made graph outputs, only ",
-                  model->graph->node[settlement->at]->op_type,
+                  op_title(model->graph->node[settlement->at]),
                   " is wrong on the inputs it had; by itself it is right on them.\n\n");
     str_release(&operators);
 }

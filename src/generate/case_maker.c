@@ -191,6 +191,8 @@ void maker_keep(struct maker *m, struct draw *d, struct bounded *outputs)
                        drawn->n_output, (const char *const *)drawn->output);
     node->n_attribute = drawn->n_attribute;
     node->attribute = drawn->attribute;
+    if (*d->op->domain)
+        model_set_domain(m->model, node, d->op->domain);
     for (size_t i = 0; i < d->n_outputs; i++) {
         struct maker_value *value = maker_add(m, drawn->output[i]);
         value->made = true;
@@ -250,7 +252,7 @@ struct test_case *maker_finish(struct maker *m, bool shapeless)
         trace_model(m->trace, m->model, &shapes);
     }
     struct test_case *test = test_case_new(m->model);
-    test->first = op_find(m->model->graph->node[0]->op_type);
+    test->first = op_of(m->model->graph->node[0]);
     test->inputs = m->inputs;
     test->n_inputs = m->n_inputs;
     m->model = NULL;
@@ -267,15 +269,6 @@ int maker_ask(struct test_case **test, uint64_t seed, uint64_t index, const stru
     test_case_free(*test);
     *test = NULL;
     return -1;
-}
-
-static bool is_named(const struct generate_options *options, const struct op *op)
-{
-    size_t length = strlen(op->name);
-    for (const char *at = options->ops; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, op->name, length) == 0 && (at[length] == ',' || !at[length]))
-            return true;
-    return false;
 }
 
 /* The newest opset that the options allow for an operator that exists from `since` on. */
@@ -295,8 +288,8 @@ bool options_allow(const struct generate_options *options, const struct op *op)
     if (options->gradients && !op->gradient && (op->slope != SLOPE_NOWHERE || op->work == WORK_BODIES))
         return false;
     if (options->ops)
-        return is_named(options, op) && since <= newest_opset(options, since);
-    return since <= newest && (!(op->flags & OP_ON_REQUEST) || newest > OPSET_LAST);
+        return op_list_has(options->ops, op) && since <= newest_opset(options, since);
+    return !*op->domain && since <= newest && (!(op->flags & OP_ON_REQUEST) || newest > OPSET_LAST);
 }
 
 dtype_set options_types(const struct generate_options *options, const struct op *op, int opset)

@@ -109,7 +109,7 @@ static void know_node(struct field *f, const Onnx__NodeProto *node)
     const struct bounded *inputs[64];
     struct bounded outputs[64];
     size_t number;
-    if (node->n_input > 64 || node->n_output > 64 || *node->domain || !op_find(node->op_type))
+    if (node->n_input > 64 || node->n_output > 64 || !op_of(node))
         return;
     for (size_t i = 0; i < node->n_input; i++) {
         inputs[i] =
@@ -216,7 +216,7 @@ static bool changes_later(const struct field *f, const struct cut_set *set)
 {
     enum { LATER = 18 };
     for (size_t i = 0; i < set->count; i++) {
-        const struct op *op = op_find(f->index.model->graph->node[set->nodes[i]]->op_type);
+        const struct op *op = op_of(f->index.model->graph->node[set->nodes[i]]);
         if (op && op->history.reformed >= LATER)
             return true;
     }
@@ -344,7 +344,7 @@ static void take_set(struct harvest *h, const struct field *f, const struct cut_
 static bool usable(const struct field *f, size_t number)
 {
     const Onnx__NodeProto *node = f->index.model->graph->node[number];
-    const struct op *op = *node->domain ? NULL : op_find(node->op_type);
+    const struct op *op = op_of(node);
     return op && op->work != WORK_BODIES && !(op->flags & OP_DATA_SHAPE) && node->n_input <= 16;
 }
 

@@ -109,7 +109,7 @@ static bool fixed_dim(const struct writer *w, const struct index_value *value, i
 {
     for (size_t i = 0; i < w->cut->count; i++) {
         const Onnx__NodeProto *node = node_at(w->cut, i);
-        if (op_has(node->op_type, OP_CONVOLVES) && dim >= 2 && node->n_input > 1 &&
+        if (op_has(node, OP_CONVOLVES) && dim >= 2 && node->n_input > 1 &&
             strcmp(node->input[1], value->name) == 0)
             return true;
     }
@@ -363,7 +363,7 @@ static bool is_variance(const struct cutting *cut, const char *name)
 {
     for (size_t i = 0; i < cut->count; i++) {
         const Onnx__NodeProto *node = node_at(cut, i);
-        const struct op *op = op_find(node->op_type);
+        const struct op *op = op_of(node);
         size_t input = op ? op->range.never_negative : 0;
         if (input && node->n_input > input && strcmp(node->input[input], name) == 0)
             return true;

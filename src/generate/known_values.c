@@ -53,7 +53,7 @@ static int know_node(struct knowledge *k, const Onnx__NodeProto *node)
 {
     const struct bounded *inputs[PLAN_FEEDS];
     struct bounded outputs[PLAN_OUTPUTS];
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     if (!op || op->work == WORK_BODIES || node->n_input > PLAN_FEEDS || node->n_output > PLAN_OUTPUTS)
         return -1;
     for (size_t i = 0; i < node->n_input; i++)

@@ -104,6 +104,8 @@ void planner_keep(struct planner *g, const Onnx__NodeProto *node, const struct o
         model_add_node(g->m.model, node->op_type, NULL, node->n_input, inputs, node->n_output, names);
     made->n_attribute = node->n_attribute;
     made->attribute = node->attribute;
+    if (op && *op->domain)
+        model_set_domain(g->m.model, made, op->domain);
     for (size_t i = 0; i < node->n_output; i++) {
         if (places[i] == (size_t)-1)
             continue;

@@ -383,7 +383,7 @@ static int read_node(struct subgraph *g, const Onnx__NodeProto *proto, struct ma
 {
     struct subgraph_node *node = &g->nodes[g->n_nodes++];
     size_t number;
-    *node = (struct subgraph_node){.proto = proto, .op = *proto->domain ? NULL : op_find(proto->op_type)};
+    *node = (struct subgraph_node){.proto = proto, .op = op_of(proto)};
     if (!node->op)
         return error_set(err, ERROR_UNSUPPORTED, "Assay does not support operator %.50s", proto->op_type);
     node->inputs = arena_array(&g->arena, proto->n_input + 1, sizeof *node->inputs);

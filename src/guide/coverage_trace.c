@@ -97,8 +97,8 @@ static void trace_node(struct tracer *t, size_t number)
     const Onnx__NodeProto *proto = t->model->graph->node[number];
     size_t producer;
     uint64_t attributes = 0;
-    node->op = arena_strdup(&t->trace->arena, proto->op_type);
-    node->row = *proto->domain ? NULL : op_find(proto->op_type);
+    node->op = arena_strdup(&t->trace->arena, op_title(proto));
+    node->row = op_of(proto);
     for (size_t i = 0; i < proto->n_input; i++) {
         node->vector = hash_input(t, node->vector, proto->input[i]);
         if (!*proto->input[i] || map_has(&t->constants, proto->input[i]))

@@ -85,11 +85,11 @@ void cause_describe(struct examination *look, const struct weighing *weighing)
         return;
     str_init(&text);
     const Onnx__NodeProto *node = node_to_blame(look);
-    str_printf(&text, "%s `%.80s`: ", node->op_type, model_node_name(node));
+    str_printf(&text, "%s `%.80s`: ", op_title(node), model_node_name(node));
     size_t head = text.length - strlen("`: ");
     put_rest(look, weighing, &text);
     for (size_t i = 0; i < text.length; i++) { /* names and values come from the model */
-        bool inner = i > strlen(node->op_type) + 1 && i < head;
+        bool inner = i > strlen(op_title(node)) + 1 && i < head;
         if ((unsigned char)text.data[i] < ' ' || (inner && text.data[i] == '`'))
             text.data[i] = '?';
     }

@@ -312,7 +312,7 @@ static void judge_rerun(struct localizing *localizing, const struct localization
             arena_printf(&result->arena, "%s; but the network still fails there with it", cause->text);
     } else if (other) {
         cause->rerun = RERUN_ELSEWHERE;
-        cause->next = arena_printf(&result->arena, "%s `%.80s`", other->op_type, model_node_name(other));
+        cause->next = arena_printf(&result->arena, "%s `%.80s`", op_title(other), model_node_name(other));
         cause->text = arena_printf(&result->arena, "%s; with it the network goes wrong at %s next",
                                    cause->text, cause->next);
     } else if (verdict_is(again->kind, CLASS_AGREES)) {

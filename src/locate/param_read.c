@@ -17,7 +17,7 @@ const struct op_param *param_at(const struct op *op, size_t number)
 
 const struct op *param_row(const Onnx__NodeProto *node)
 {
-    return *node->domain ? NULL : op_find(node->op_type);
+    return op_of(node);
 }
 
 const char *param_input_name(const Onnx__NodeProto *node, const struct op_param *param)

@@ -332,7 +332,7 @@ static void tell(const struct question *question, enum answer answer, struct ver
 {
     if (answer == ANSWER_LACKS) {
         const Onnx__NodeProto *node = question->model->graph->node[question->node];
-        verdict_say(verdict, "%s (node %s) is not supported alone: %s", node->op_type, model_node_name(node),
+        verdict_say(verdict, "%s (node %s) is not supported alone: %s", op_title(node), model_node_name(node),
                     question->message);
     } else {
         verdict_say(verdict, "whether the engine lacks an operator could not be asked; %s", verdict->text);

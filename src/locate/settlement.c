@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "model/index.h"
+#include "ops/op.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void list_operators(const struct settlement *settlement, const struct mod
         if (settlement->behind && settlement->nodes[i] == settlement->at)
             continue;
         const Onnx__NodeProto *node = model->graph->node[settlement->nodes[i]];
-        used += (size_t)snprintf(out + used, size - used, "%s%s", listed++ ? "+" : "", node->op_type);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", listed++ ? "+" : "", op_title(node));
     }
 }
 
@@ -51,8 +52,8 @@ void settlement_describe(struct settlement *settlement, const struct model *mode
     list_operators(settlement, model, who, sizeof who);
     if (settlement->behind) {
         const Onnx__NodeProto *node = model->graph->node[settlement->at];
-        snprintf(settlement->text, sizeof settlement->text, "%.60s (node %.60s) behind %s: %s", node->op_type,
-                 model_node_name(node), who, settlement->verdict.text);
+        snprintf(settlement->text, sizeof settlement->text, "%.60s (node %.60s) behind %s: %s",
+                 op_title(node), model_node_name(node), who, settlement->verdict.text);
     } else if (settlement->count == 1) {
         const Onnx__NodeProto *node = model->graph->node[settlement->nodes[0]];
         snprintf(settlement->text, sizeof settlement->text, "%s (node %.60s): %s", who, model_node_name(node),

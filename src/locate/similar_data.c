@@ -12,7 +12,7 @@ static bool is_parameter(const struct model *model, const char *name)
 {
     for (size_t n = 0; n < model->graph->n_node; n++) {
         const Onnx__NodeProto *node = model->graph->node[n];
-        const struct op *op = *node->domain ? NULL : op_find(node->op_type);
+        const struct op *op = op_of(node);
         for (const struct op_param *p = op ? op->params : NULL; p && p->name; p++)
             if (p->kind == PARAM_INPUT && p->input < node->n_input && text_equal(node->input[p->input], name))
                 return true;
@@ -66,7 +66,7 @@ static bool feeds_data(const struct model *model, const char *name)
 {
     for (size_t n = 0; n < model->graph->n_node; n++) {
         const Onnx__NodeProto *node = model->graph->node[n];
-        const struct op *op = *node->domain ? NULL : op_find(node->op_type);
+        const struct op *op = op_of(node);
         size_t count = !op || op->data == DATA_ALL ? node->n_input : op->data == DATA_FIRST ? 1 : 0;
         for (size_t i = 0; i < node->n_input && i < count; i++)
             if (text_equal(node->input[i], name))

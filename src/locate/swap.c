@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "locate/rate.h"
+#include "ops/op.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -222,7 +223,7 @@ static void describe(struct swapping *swapping)
         const Onnx__NodeProto *proto = swapping->graph.test.model->graph->node[result->suspects[0]];
         str_printf(
             &text, "%s (node %s): %s and %s compute it differently: swapping it changes the outputs by %.3g",
-            proto->op_type, model_node_name(proto), result->engines[0], result->engines[1], node->delta_c);
+            op_title(proto), model_node_name(proto), result->engines[0], result->engines[1], node->delta_c);
         if (result->gradients && !isnan(node->delta_g))
             str_printf(&text, " and the gradients by %.3g", node->delta_g);
         if (result->n_suspects > 1)

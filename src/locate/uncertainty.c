@@ -79,7 +79,7 @@ static void name_node(struct uncertainty *found, const struct watch *watch, cons
     for (size_t i = 0; i < watch->model->graph->n_node; i++)
         if (watch->model->graph->node[i] == call->node)
             found->node = i;
-    snprintf(found->text, sizeof found->text, "%.40s (node %.80s)", call->node->op_type,
+    snprintf(found->text, sizeof found->text, "%.60s (node %.80s)", op_title(call->node),
              model_node_name(call->node));
 }
 
@@ -472,7 +472,7 @@ int uncertainty_tie(struct uncertainty *uncertainty, const struct test_case *tes
         for (size_t k = 0; k < node->n_output; k++)
             if (strcmp(node->output[k], name) == 0) {
                 found.node = i;
-                snprintf(found.text, sizeof found.text, "%.40s (node %.80s)", node->op_type,
+                snprintf(found.text, sizeof found.text, "%.60s (node %.80s)", op_title(node),
                          model_node_name(node));
             }
     }

@@ -139,7 +139,7 @@ int unjudged_explain(struct str *out, const struct test_case *test, struct error
     if (origin.node && origin.from_nonfinite && name_nonfinite(out, test)) {
         str_add(out, " reaches ");
         add_extent(out, &extent);
-        str_printf(out, " through %s %s", origin.node->op_type, model_node_name(origin.node));
+        str_printf(out, " through %s %s", op_title(origin.node), model_node_name(origin.node));
         if (origin.others)
             str_printf(out, " and %zu other node%s", origin.others, origin.others == 1 ? "" : "s");
         return 0;
@@ -149,7 +149,7 @@ int unjudged_explain(struct str *out, const struct test_case *test, struct error
         uncertainty.kind != UNCERTAIN_NOWHERE)
         str_printf(out, ": %s", uncertainty.text);
     else if (origin.node)
-        str_printf(out, " become uncertain at %s %s; why is not known", origin.node->op_type,
+        str_printf(out, " become uncertain at %s %s; why is not known", op_title(origin.node),
                    model_node_name(origin.node));
     else
         str_add(out, ", and why is not known");

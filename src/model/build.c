@@ -1,6 +1,7 @@
 #include "model/build.h"
 
 #include "base/str.h"
+#include "model/function.h"
 
 #include <string.h>
 
@@ -117,6 +118,24 @@ Onnx__NodeProto *model_add_node(struct model *model, const char *op_type, const 
         make_node(&model->arena, op_type, name, graph->n_node, inputs, input, outputs, output);
     graph->node[graph->n_node++] = node;
     return node;
+}
+
+void model_set_domain(struct model *model, Onnx__NodeProto *node, const char *domain)
+{
+    Onnx__ModelProto *proto = model->proto;
+    struct arena *arena = &model->arena;
+    node->domain = arena_strdup(arena, domain);
+    if (model_opset_of(model, domain))
+        return;
+    Onnx__OperatorSetIdProto **imports = arena_array(arena, proto->n_opset_import + 1, sizeof *imports);
+    memcpy(imports, proto->opset_import, proto->n_opset_import * sizeof *imports);
+    Onnx__OperatorSetIdProto *added = arena_alloc(arena, sizeof *added);
+    onnx__operator_set_id_proto__init(added);
+    added->domain = arena_strdup(arena, domain);
+    added->has_version = true;
+    added->version = 1;
+    imports[proto->n_opset_import++] = added;
+    proto->opset_import = imports;
 }
 
 Onnx__GraphProto *graph_new(struct arena *arena, const char *name)

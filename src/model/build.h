@@ -18,6 +18,9 @@ void model_add_initializer(struct model *model, const char *name, const struct t
 Onnx__NodeProto *model_add_node(struct model *model, const char *op_type, const char *name, size_t inputs,
                                 const char *const *input, size_t outputs, const char *const *output);
 
+/* Puts a node into a domain other than ONNX's own, which the model then imports in its first version. */
+void model_set_domain(struct model *model, Onnx__NodeProto *node, const char *domain);
+
 /* The same for graphs that are not the top graph: the bodies of If, Loop and Scan. graph_new gives an empty
  * one. */
 Onnx__GraphProto *graph_new(struct arena *arena, const char *name);

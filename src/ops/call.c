@@ -13,8 +13,8 @@ static int fail(struct op_call *call, enum error_code code, const char *format, 
     const Onnx__NodeProto *node = call->node;
     const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
     if (!name || !*name)
-        return error_set(call->err, code, "%s: %s", node->op_type, text);
-    return error_set(call->err, code, "%s (node %s): %s", node->op_type, name, text);
+        return error_set(call->err, code, "%s: %s", op_title(node), text);
+    return error_set(call->err, code, "%s (node %s): %s", op_title(node), name, text);
 }
 
 int call_invalid(struct op_call *call, const char *format, ...)
@@ -170,7 +170,7 @@ static struct bounded *make_output(struct op_call *call, size_t index, enum dtyp
     }
     bounded_release(&call->outputs[index]);
     if (bounded_alloc(&call->outputs[index], type, shape, shape_only, call->err)) {
-        error_prefix(call->err, "%s", call->node->op_type);
+        error_prefix(call->err, "%s", op_title(call->node));
         return NULL;
     }
     return &call->outputs[index];

@@ -104,7 +104,8 @@ void draw_init(struct draw *d, struct arena *arena, const struct op *op, int ops
     *d = (struct draw){.rng = rng, .op = op, .opset = opset, .type = type, .fill = fill, .arena = arena};
     d->node = arena_alloc(arena, sizeof *d->node);
     onnx__node_proto__init(d->node);
-    d->node->op_type = arena_strdup(arena, op->name);
+    d->node->op_type = arena_strdup(arena, op->type);
+    d->node->domain = arena_strdup(arena, op->domain);
     d->n_outputs = op->outputs.least > 1 ? (size_t)op->outputs.least : 1;
 }
 

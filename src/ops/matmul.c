@@ -1,4 +1,6 @@
 /* Matrix products: MatMul, Gemm, MatMulInteger. Bounds: contract.h. */
+#include "ops/matmul.h"
+
 #include "bounds/contract.h"
 #include "ops/draw.h"
 #include "ops/gradient.h"
@@ -68,7 +70,7 @@ static struct strides batch_strides(const struct shape *operand, const struct sh
 }
 
 static int product_run(const struct product *p, const struct bounded *a, const struct bounded *b,
-                       struct bounded *out, struct error *err)
+                       const struct epilogue *then, struct bounded *out, struct error *err)
 {
     struct operand left = operand_of(a), right = operand_of(b);
     struct target target = {out, 0, p->n};
@@ -83,6 +85,7 @@ static int product_run(const struct product *p, const struct bounded *a, const s
         c.a = (struct view){&left, strides_at(&at_a, p->batch.rank, index), rows, inner};
         c.b = (struct view){&right, strides_at(&at_b, p->batch.rank, index), inner_b, cols};
         c.roundings = (double)p->k;
+        c.then = then;
         c.sink = put_sum;
         c.context = &target;
         result = contract(&c, err);
@@ -96,18 +99,24 @@ static int product_run(const struct product *p, const struct bounded *a, const s
     return result;
 }
 
-static int eval_matmul(struct op_call *call)
+int matmul_scaled(struct op_call *call, const struct bounded *a, const struct bounded *b, double alpha)
 {
-    const struct bounded *a = call_need(call, 0), *b = call_need(call, 1);
     struct product p;
-    if (!a || !b || product_shapes(call, &a->shape, &b->shape, &p))
+    struct epilogue then = {.alpha = alpha, .beta = 1};
+    if (product_shapes(call, &a->shape, &b->shape, &p))
         return -1;
     if (a->type != b->type)
         return call_invalid(call, "the operands have different types");
     struct bounded *out = call_output(call, 0, a->type, &p.result);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
-    return product_run(&p, a, b, out, call->err);
+    return product_run(&p, a, b, alpha == 1 ? NULL : &then, out, call->err);
+}
+
+static int eval_matmul(struct op_call *call)
+{
+    const struct bounded *a = call_need(call, 0), *b = call_need(call, 1);
+    return a && b ? matmul_scaled(call, a, b, 1) : -1;
 }
 
 /* The batches that share one matrix of an operand, which its derivatives are summed over: [shared ...,
@@ -259,7 +268,7 @@ static int eval_matmul_integer(struct op_call *call)
     if (subtract_zero(call, a, call_input(call, 2), true, &left) ||
         subtract_zero(call, b, call_input(call, 3), false, &right))
         goto out;
-    result = product_run(&p, &left, &right, out, call->err);
+    result = product_run(&p, &left, &right, NULL, out, call->err);
 out:
     bounded_release(&left);
     bounded_release(&right);

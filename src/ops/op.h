@@ -212,11 +212,13 @@ struct op_history {
     } attributes[OP_FORMER];
 };
 
-/* A row. It starts with OP(name, opset). flags, params, extras, open, fit, others and gradient may be left
- * out; so may history unless the operator is older than OP_OLDEST. */
+/* A row. It starts with OP(name, opset), or OP_MICROSOFT(name). flags, params, extras, open, fit, others and
+ * gradient may be left out; so may history unless the operator is older than OP_OLDEST. */
 struct op {
-    const char *name;
-    int since; /* first opset of the default domain that has it, in any form */
+    const char *name;   /* as people and files write it: "Gelu", "com.microsoft::Gelu" */
+    const char *type;   /* the op_type of its nodes */
+    const char *domain; /* of its nodes; "": ONNX's own */
+    int since;          /* first opset of its domain that has it, in any form */
     struct op_limits inputs, outputs;
     struct op_limits ranks; /* of the primary input that the sampler can work with */
     unsigned flags;
@@ -253,20 +255,37 @@ struct op {
     int (*gradient)(struct op_gradient *gradient);
 };
 
-#define OP(op_name, first_opset) .name = op_name, .since = first_opset
+#define OP(op_name, first_opset) .name = op_name, .type = op_name, .domain = "", .since = first_opset
+
+/*
+ * ONNX Runtime's own domain, of which there is one version. Its operators do not depend on the opset of the
+ * model, and are drawn only where they, or the domain, are named.
+ */
+#define DOMAIN_MICROSOFT "com.microsoft"
+#define OP_MICROSOFT(op_name)                                                                       \
+    .name = DOMAIN_MICROSOFT "::" op_name, .type = op_name, .domain = DOMAIN_MICROSOFT, .since = 1, \
+    .history = {.same_since = 1}
 
 /* A family file exports `const struct op ops_FAMILY[]`, which a row without a name ends; src/ops/meson.build
  * lists the families. */
 
-/* NULL when the table has no such operator. */
+/* The row with this name, or of a node's operator: that of its domain and type. NULL when the table has no
+ * such operator. */
 const struct op *op_find(const char *name);
+const struct op *op_of(const Onnx__NodeProto *node);
 
-/* The same, but also finds operators that have no kernel and are never drawn (Scan, RandomNormal ...), of
- * which only `flags` and `work` are known. For questions about the nodes of any model. */
-const struct op *op_known(const char *name);
+/* The same, but also finds operators that have no kernel and are never drawn (Scan), of which only `flags`
+ * and `work` are known. For questions about the nodes of any model. */
+const struct op *op_known(const Onnx__NodeProto *node);
 
-/* Whether the operator is known to have the flag. */
-bool op_has(const char *name, unsigned flag);
+/* Whether the node's operator is known to have the flag. */
+bool op_has(const Onnx__NodeProto *node, unsigned flag);
+
+/* What people call the node's operator: the name of its row, otherwise its type. */
+const char *op_title(const Onnx__NodeProto *node);
+
+/* Whether a comma-separated list has the operator, by its name or its domain. */
+bool op_list_has(const char *names, const struct op *op);
 
 /* Whether the node reads the value as data by some input, not as a parameter (the limits of Clip) or as the
  * statistics of BatchNormalization. Operators that are not known read all inputs as data. */
@@ -305,7 +324,7 @@ int op_drawn_since(const struct op *op);
 struct op_call {
     const struct op *op;
     const Onnx__NodeProto *node;
-    int opset;
+    int opset;        /* of ONNX's own domain */
     bool shapes_only; /* stop after fixing outputs; inputs may have no values */
     size_t n_inputs;
     const struct bounded *const *inputs; /* NULL: omitted */

@@ -33,25 +33,59 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
+/* Whether the row is that of the node's operator. */
+static bool is_row_of(const struct op *op, const Onnx__NodeProto *node)
+{
+    const char *domain = node->domain && strcmp(node->domain, "ai.onnx") != 0 ? node->domain : "";
+    return op->type[0] == node->op_type[0] && strcmp(op->type, node->op_type) == 0 &&
+           strcmp(op->domain, domain) == 0;
+}
+
+const struct op *op_of(const Onnx__NodeProto *node)
+{
+    for (size_t f = 0; node->op_type && f < FAMILIES; f++)
+        for (const struct op *op = families[f]; op->name; op++)
+            if (is_row_of(op, node))
+                return op;
+    return NULL;
+}
+
 /* Operators of ONNX that the reference does not support, with what other code must know of them. */
 static const struct op without_kernel[] = {
     {OP("Scan", 8), .flags = OP_SCANS, .work = WORK_BODIES},
     {0},
 };
 
-const struct op *op_known(const char *name)
+const struct op *op_known(const Onnx__NodeProto *node)
 {
-    const struct op *found = op_find(name);
-    for (const struct op *op = without_kernel; op->name && !found; op++)
-        if (strcmp(op->name, name) == 0)
+    const struct op *found = op_of(node);
+    for (const struct op *op = without_kernel; node->op_type && op->name && !found; op++)
+        if (is_row_of(op, node))
             found = op;
     return found;
 }
 
-bool op_has(const char *name, unsigned flag)
+bool op_has(const Onnx__NodeProto *node, unsigned flag)
 {
-    const struct op *op = op_known(name);
+    const struct op *op = op_known(node);
     return op && op->flags & flag;
+}
+
+const char *op_title(const Onnx__NodeProto *node)
+{
+    const struct op *op = op_known(node);
+    return op ? op->name : node->op_type;
+}
+
+bool op_list_has(const char *names, const struct op *op)
+{
+    for (const char *at = names; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        if ((strlen(op->name) == length && strncmp(at, op->name, length) == 0) ||
+            (*op->domain && strlen(op->domain) == length && strncmp(at, op->domain, length) == 0))
+            return true;
+    }
+    return false;
 }
 
 /* The operator with the most similar name, if it is similar enough to be meant. */
@@ -70,10 +104,19 @@ static const struct op *op_near(const char *name)
     return nearest;
 }
 
+/* Whether it is a domain other than ONNX's own, which stands for all its operators. */
+static bool is_domain(const char *name)
+{
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        if (*name && strcmp(op->domain, name) == 0)
+            return true;
+    return false;
+}
+
 static int check_name(const char *name, struct error *err)
 {
     const struct op *op = op_find(name), *near = op ? NULL : op_near(name);
-    if (op && op->sample)
+    if ((op && op->sample) || is_domain(name))
         return 0;
     if (op)
         return error_set(err, ERROR_NOT_FOUND, "Assay cannot generate cases of the operator %s", name);
@@ -102,7 +145,7 @@ static bool is_statistics(const Onnx__NodeProto *node, size_t input)
 
 bool op_reads_as_data(const Onnx__NodeProto *node, const char *name)
 {
-    const struct op *op = op_known(node->op_type);
+    const struct op *op = op_known(node);
     for (size_t i = 0; i < node->n_input; i++)
         if (text_equal(node->input[i], name) && !is_parameter(op, i) && !is_statistics(node, i))
             return true;

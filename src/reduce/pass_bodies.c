@@ -19,10 +19,10 @@ enum { SCAN_OPSET = 9, TYPES_LIMIT = 16 };
 /* How many of the node's results a body carries from turn to turn: those cannot go. */
 static size_t n_carried(const Onnx__NodeProto *node)
 {
-    if (op_has(node->op_type, OP_LOOPS))
+    if (op_has(node, OP_LOOPS))
         return node->n_input > 2 ? node->n_input - 2 : 0;
     int64_t scanned = node_int(node, "num_scan_inputs", 0);
-    if (op_has(node->op_type, OP_SCANS) && scanned >= 0 && (size_t)scanned <= node->n_input)
+    if (op_has(node, OP_SCANS) && scanned >= 0 && (size_t)scanned <= node->n_input)
         return node->n_input - (size_t)scanned;
     return 0;
 }
@@ -106,10 +106,10 @@ static void list_bodies(const struct subject *subject, const struct record *reco
     for (size_t n = graph->n_node; n-- > 0;) {
         const Onnx__NodeProto *node = graph->node[n];
         for (int kind = BODY_IF; kind <= BODY_SCAN; kind++)
-            if (op_has(node->op_type, flags[kind]) && node->n_input &&
+            if (op_has(node, flags[kind]) && node->n_input &&
                 (kind == BODY_LOOP || record_find(record, node->input[node->n_input - 1])))
                 edits_add(edits, (struct edit){.kind = kind, .a = n});
-        bool has_bodies = op_has(node->op_type, OP_BRANCHES | OP_LOOPS | OP_SCANS);
+        bool has_bodies = op_has(node, OP_BRANCHES | OP_LOOPS | OP_SCANS);
         for (size_t k = n_carried(node); k < node->n_output && has_bodies && node->n_output > 1; k++)
             if (!is_used(graph, node->output[k]))
                 edits_add(edits, (struct edit){.kind = BODY_OUTPUT, .a = n, .b = k});
@@ -279,7 +279,7 @@ static int drop_output(struct subject *copy, const struct edit *edit)
     Onnx__NodeProto *node = copy->model->graph->node[edit->a];
     for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->g)
-            remove_output(node->attribute[i]->g, edit->b + (op_has(node->op_type, OP_LOOPS) ? 1 : 0));
+            remove_output(node->attribute[i]->g, edit->b + (op_has(node, OP_LOOPS) ? 1 : 0));
     node_remove_attribute(node, "scan_output_axes");
     node_remove_attribute(node, "scan_output_directions");
     node->n_output--;

@@ -42,7 +42,7 @@ static const char *plain_of(const struct model *model, enum dtype type)
  * Neg. */
 static bool can_be_negation(const struct model *model, const Onnx__NodeProto *node)
 {
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     dtype_set types = op ? op_types_at(op, model_opset(model)) : 0;
     return types && op->inputs.most == 1 && op->result == RESULT_LIKE_INPUT &&
            (types & (DTYPES_FLOAT | DTYPES_SIGNED)) == types &&

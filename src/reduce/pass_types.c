@@ -51,7 +51,7 @@ static int look_at_user(void *context, Onnx__NodeProto *node, int depth)
         users->fits = users->fits && !node->attribute[i]->g;
     if (!uses)
         return 0;
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     users->fits = users->fits && !depth && op && uses == 1 && alike == 1 &&
                   text_equal(node->input[0], users->name) &&
                   dtype_in(users->to, op_types_at(op, model_opset(users->subject->model)));
@@ -79,7 +79,7 @@ static void list_casts(const struct subject *subject, const struct record *recor
     const Onnx__GraphProto *graph = subject->model->graph;
     for (size_t n = 0; n < graph->n_node; n++) {
         const Onnx__NodeProto *node = graph->node[n];
-        if (!op_has(node->op_type, OP_CASTS) || !node->n_output)
+        if (!op_has(node, OP_CASTS) || !node->n_output)
             continue;
         struct users users = {subject,    record, node->output[0], (enum dtype)node_int(node, "to", 0),
                               DTYPE_NONE, true};

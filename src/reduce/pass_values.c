@@ -206,7 +206,7 @@ enum { OPSET_LEAST = 7 };
 static int raise_to(void *context, Onnx__NodeProto *node, int depth)
 {
     int *least = context;
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     (void)depth;
     if (op && op->since > *least)
         *least = op->since;

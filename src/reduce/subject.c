@@ -296,7 +296,7 @@ static void forget_sizes(Onnx__ValueInfoProto **infos, size_t count)
 static bool is_idle_loop(const Onnx__GraphProto *graph, const Onnx__NodeProto *node)
 {
     bool idle = false;
-    for (size_t i = 0; op_has(node->op_type, OP_LOOPS) && i < graph->n_initializer && !idle; i++) {
+    for (size_t i = 0; op_has(node, OP_LOOPS) && i < graph->n_initializer && !idle; i++) {
         struct tensor trips;
         if (!node->n_input || !text_equal(graph->initializer[i]->name, node->input[0]) ||
             model_tensor_read(graph->initializer[i], &trips, NULL))

@@ -24,15 +24,6 @@ struct plan {
     size_t rows_capacity;
 };
 
-static bool wanted(const char *ops, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = ops; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && memcmp(at, name, length) == 0)
-            return true;
-    return !ops;
-}
-
 /*
  * A quick probe takes some opsets at which many operators changed, or the operator's first when it is newer.
  */
@@ -132,7 +123,7 @@ static void plan_init(struct plan *plan, const struct probe_options *options)
     plan->layout.ops = memory_zeroed(count, sizeof *plan->layout.ops);
     for (size_t i = 0; i < count; i++) {
         const struct op *op = op_at(i);
-        if (!op->sample || !wanted(options->ops, op->name))
+        if (!op->sample || (options->ops && !op_list_has(options->ops, op)))
             continue;
         plan->rows_capacity = 0;
         plan->layout.ops[plan->layout.n_ops++] = (struct probe_op){.name = op->name, .family = op_family(op)};

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/wrap.h"
 #include "model/describe.h"
+#include "ops/op.h"
 #include "report/graph_drawing.h"
 #include "report/page.h"
 
@@ -94,7 +95,7 @@ static void write_node(struct json *json, const struct map_source *source, size_
     const Onnx__NodeProto *node = source->index->model->graph->node[number];
     const struct localized_node *numbers = &source->result->nodes[number];
     json_object(json, NULL);
-    json_string(json, "op", node->op_type);
+    json_string(json, "op", op_title(node));
     json_string(json, "name", node->name);
     json_double(json, "factor", numbers->factor);
     json_double(json, "deviations", numbers->deviations);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "model/build.h"
 #include "model/isolated.h"
+#include "ops/op.h"
 
 #include <graphviz/gvc.h>
 #include <math.h>
@@ -158,7 +159,7 @@ static void draw_node_box(struct pen *pen, size_t number)
     str_init(&label);
     if (numbers && numbers->culprit)
         str_add(&label, "▶ ");
-    add_plain(&label, proto->op_type, NAME_LENGTH);
+    add_plain(&label, op_title(proto), NAME_LENGTH);
     const char *name = *proto->name ? proto->name : proto->n_output ? proto->output[0] : "";
     if (*name && !node_is_constant(proto)) {
         str_add(&label, "\\n");

@@ -32,8 +32,7 @@ static int is_random(void *context, Onnx__NodeProto *node, int depth)
     /* What operators of other domains do is not known. */
     if (*node->domain && !text_equal(node->domain, "ai.onnx"))
         return 1;
-    return op_has(node->op_type, OP_RANDOM) ||
-           (op_has(node->op_type, OP_RANDOM_IN_TRAINING) && node->n_input > 1);
+    return op_has(node, OP_RANDOM) || (op_has(node, OP_RANDOM_IN_TRAINING) && node->n_input > 1);
 }
 
 static bool is_deterministic(Onnx__NodeProto *node)

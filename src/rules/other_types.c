@@ -234,7 +234,7 @@ static enum dtype type_of(const struct rewrite *rewrite, const Onnx__NodeProto *
 
 static dtype_set allowed_types(const struct rewrite *rewrite, const Onnx__NodeProto *node)
 {
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     if (text_equal(node->op_type, "Where")) /* its first input is the condition */
         return DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16);
     return op ? op_types_at(op, rewrite_opset(rewrite)) : 0;

@@ -442,7 +442,7 @@ static bool has_node(const struct model *model, const Onnx__NodeProto *node)
  * its own functions have such nodes. */
 static bool is_too_early(const Onnx__NodeProto *node, enum dtype type, int opset)
 {
-    const struct op *op = *node->domain ? NULL : op_find(node->op_type);
+    const struct op *op = op_of(node);
     if (!op || type == DTYPE_NONE || opset < OPSET_FIRST || dtype_in(type, op_types_at(op, opset)))
         return false;
     for (int later = opset + 1; later <= OPSET_LAST; later++)

@@ -386,7 +386,7 @@ static bool keeps_places(const struct row_wise *r, const Onnx__NodeProto *node, 
 
 static bool keeps_rows(const struct row_wise *r, const Onnx__NodeProto *node)
 {
-    const struct op *op = op_find(node->op_type);
+    const struct op *op = op_of(node);
     if (*node->domain || !op || !rewrite_type(r->rewrite, node->output[0]))
         return false;
     for (size_t i = 0; i < sizeof row_operators / sizeof *row_operators; i++)

@@ -21,7 +21,7 @@ struct crafting {
 static int does_not_apply(struct crafting *c)
 {
     return error_set(c->err, ERROR_NOT_FOUND, "no such value for %s of this %s", c->param->name,
-                     c->node->op_type);
+                     op_title(c->node));
 }
 
 static const Onnx__AttributeProto *attribute_of(const struct crafting *c)

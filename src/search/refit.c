@@ -408,7 +408,7 @@ static int refit_node(struct rewrite *work, Onnx__NodeProto *node, const Onnx__N
     if (fit.best < 0)
         try_pairs(&fit);
     if (fit.best < 0)
-        error_set(err, ERROR_NOT_FOUND, "no weights fit %s: %.300s", node->op_type, why.message);
+        error_set(err, ERROR_NOT_FOUND, "no weights fit %s: %.300s", op_title(node), why.message);
     else
         result = apply(&fit, work, node, err) ? -1 : 1;
 out:

@@ -112,7 +112,7 @@ static void find_sites(struct variant_seed *seed, const struct rewrite *work)
     for (size_t i = 0; i < graph->n_node; i++) {
         const Onnx__NodeProto *node = graph->node[i];
         bool standard = !*node->domain || text_equal(node->domain, "ai.onnx");
-        const struct op *op = standard ? op_find(node->op_type) : NULL;
+        const struct op *op = standard ? op_of(node) : NULL;
         for (const struct op_param *p = op ? op->params : NULL; p && p->name; p++) {
             if (!can_set_param(work, node, p))
                 continue;
@@ -248,7 +248,7 @@ static int change_legally(struct rewrite *work, Onnx__NodeProto *node, const str
     if (result)
         error_set(err, ERROR_NOT_FOUND, "no other legal value of %s was drawn", param->name);
     else
-        str_printf(note, "%s%s %.60s: %s %s -> %s", note->length ? "; " : "", node->op_type,
+        str_printf(note, "%s%s %.60s: %s %s -> %s", note->length ? "; " : "", op_title(node),
                    model_node_name(node), param->name, before.data, after.data);
     str_release(&before);
     str_release(&after);
@@ -352,7 +352,7 @@ static int make_illegal(const struct variant_seed *seed, struct rewrite *work, s
     facts->param = site.param;
     facts->changes = 1;
     refit_forget_shapes(work->model);
-    str_printf(note, "%s %.60s: %s ", node->op_type, model_node_name(node), param->name);
+    str_printf(note, "%s %.60s: %s ", op_title(node), model_node_name(node), param->name);
     show_param(work, node, param, note);
     str_add(note, " -> ");
     if (craft_apply(work, node, param, rng, note, err) || refit_refresh(work, err))

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "locate/refusal.h"
 #include "locate/unjudged.h"
+#include "ops/op.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void keep_nodes(struct sample_verdicts *verdicts, struct engine_verdict *
     overall->nodes = arena_array(verdicts->arena, count, sizeof *overall->nodes);
     for (size_t i = 0; i < count; i++) {
         const Onnx__NodeProto *node = model->graph->node[nodes[i]];
-        overall->operators[i] = arena_strdup(verdicts->arena, node->op_type);
+        overall->operators[i] = arena_strdup(verdicts->arena, op_title(node));
         overall->nodes[i] = arena_strdup(verdicts->arena, node_name(node));
     }
 }

@@ -91,7 +91,7 @@ static void test_attribute_types(void **state)
         for (int opset = first_opset(op); opset <= onnx_max_opset(); opset++) {
             uint8_t *bytes;
             size_t size;
-            if (onnx_attribute_defaults("", op->name, opset, &bytes, &size, NULL))
+            if (onnx_attribute_defaults(op->domain, op->type, opset, &bytes, &size, NULL))
                 continue;
             Onnx__NodeProto *node = onnx__node_proto__unpack(NULL, size, bytes);
             assert_non_null(node);
@@ -314,14 +314,38 @@ static void test_dangers(void **state)
     assert_true(checked >= 12);
 }
 
+#define node_of(of_domain, of_type) \
+    ((Onnx__NodeProto){.domain = (char *)(uintptr_t)(of_domain), .op_type = (char *)(uintptr_t)(of_type)})
+
 static void test_names(void **state)
 {
     (void)state;
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
         assert_ptr_equal(op_find(op->name), op);
     assert_null(op_find("NoSuchOperator"));
-    assert_null(op_known("NoSuchOperator"));
-    assert_ptr_equal(op_known("Relu"), op_find("Relu"));
+    assert_null(op_known(&node_of("", "NoSuchOperator")));
+    assert_ptr_equal(op_known(&node_of("", "Relu")), op_find("Relu"));
+}
+
+/* The same name in two domains is two operators; ONNX's own domain has two names. */
+static void test_domains(void **state)
+{
+    (void)state;
+    const struct op *own = op_find("Gelu"), *other = op_find("com.microsoft::Gelu");
+    assert_true(own && other && own != other);
+    assert_ptr_equal(op_of(&node_of("", "Gelu")), own);
+    assert_ptr_equal(op_of(&node_of("ai.onnx", "Gelu")), own);
+    assert_ptr_equal(op_of(&node_of("com.microsoft", "Gelu")), other);
+    assert_null(op_of(&node_of("com.example", "Gelu")));
+    assert_null(op_of(&node_of("com.microsoft", "Relu")));
+    assert_string_equal(op_title(&node_of("com.microsoft", "Gelu")), "com.microsoft::Gelu");
+    assert_string_equal(op_title(&node_of("com.example", "Gelu")), "Gelu");
+    assert_true(op_list_has("Relu,com.microsoft::Gelu", other));
+    assert_true(op_list_has("com.microsoft", other));
+    assert_false(op_list_has("Gelu,com.microsoft::GeluX", other));
+    assert_false(op_list_has("com.microsoft", own));
+    assert_int_equal(op_check_names("com.microsoft,Gelu", NULL), 0);
+    assert_int_equal(op_check_names("com.example", NULL), -1);
 }
 
 /* Operators that the reference lacks are known, but are in no list of what there is. */
@@ -329,10 +353,11 @@ static void test_without_kernel(void **state)
 {
     (void)state;
     assert_null(op_find("Scan"));
-    assert_true(op_has("Scan", OP_SCANS));
-    assert_true(op_has("RandomNormal", OP_RANDOM));
-    assert_false(op_has("Relu", OP_RANDOM));
-    assert_int_equal(op_known("Compress")->work, WORK_MOVES);
+    assert_true(op_has(&node_of("", "Scan"), OP_SCANS));
+    assert_true(op_has(&node_of("", "RandomNormal"), OP_RANDOM));
+    assert_false(op_has(&node_of("", "Relu"), OP_RANDOM));
+    assert_false(op_has(&node_of("com.example", "Scan"), OP_SCANS));
+    assert_int_equal(op_known(&node_of("", "Compress"))->work, WORK_MOVES);
 }
 
 int main(void)
@@ -341,7 +366,8 @@ int main(void)
         cmocka_unit_test(test_answers),         cmocka_unit_test(test_params),
         cmocka_unit_test(test_attribute_types), cmocka_unit_test(test_history),
         cmocka_unit_test(test_factors),         cmocka_unit_test(test_dangers),
-        cmocka_unit_test(test_names),           cmocka_unit_test(test_without_kernel),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_domains),
+        cmocka_unit_test(test_without_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
