@@ -53,7 +53,7 @@ static void admit_constants(struct op_call *call)
             fabsl(fast_gelu(at, root, 0.044715L * root) - fast_gelu(at, 0.797885L, 0.035677L));
         long double unsure = bounded_hard(x, i) + (bias ? bounded_hard(bias, i % bias->count) : 0);
         if (isfinite(apart) && isfinite(bounded_hard(y, i)))
-            bounded_put(y, i, y->value[i], bounded_hard(y, i) + apart + 0x1p-18L * unsure,
+            bounded_put(y, i, y->value[i], (bounded_hard(y, i) + apart) * (1 + 0x1p-40L) + 0x1p-16L * unsure,
                         likely_add(bounded_likely(y, i), apart));
     }
 }
