@@ -1,15 +1,16 @@
 /*
  * assay-launch: puts an engine into its box, then becomes it.
  *
- *     assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--sandbox strict|default|off]
- *                  [--see PATH]... [--write FILE]... [--plain] -- COMMAND...
+ *     assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--watched]
+ *                  [--sandbox strict|default|off] [--see PATH]... [--write FILE]... [--plain] -- COMMAND...
  *     assay-launch --scratch FOLDER --walls
  *
  * Own session and process group, death with the parent, no core files, few open files, limits on address
  * space and on the size of files, no new privileges, the scratch folder as current and temporary folder, and
  * a seccomp filter against sockets, ptrace and what could take walls down. With a sandbox also the walls of
  * sandbox.h, where --see names what the engine may read and --write files that it may write; strict refuses
- * to run where one of them is missing. With --plain (the command is itself a launcher: ssh, docker, adb) only
+ * to run where one of them is missing. With --watched the address space has no limit, as the supervisor looks
+ * at what the engine takes. With --plain (the command is itself a launcher: ssh, docker, adb) only
  * session and parent. --walls prints which walls stand.
  */
 #define _GNU_SOURCE
@@ -44,7 +45,7 @@ struct box {
     unsigned long long memory;
     enum { SANDBOX_OFF, SANDBOX_DEFAULT, SANDBOX_STRICT } mode;
     struct sandbox sandbox;
-    bool plain, walls;
+    bool plain, walls, watched;
     char **command;
 };
 
@@ -57,7 +58,7 @@ __attribute__((noreturn)) static void fail(const char *what)
 __attribute__((noreturn)) static void usage(void)
 {
     fprintf(stderr,
-            "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] "
+            "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--watched] "
             "[--sandbox strict|default|off] [--see PATH]... [--write FILE]... [--plain] -- COMMAND...\n"
             "       assay-launch --scratch FOLDER --walls\n");
     _exit(EXIT_LAUNCH);
@@ -97,6 +98,8 @@ static void parse(struct box *box, int argc, char **argv)
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--plain"))
             box->plain = true;
+        else if (!strcmp(argv[i], "--watched"))
+            box->watched = true;
         else if (!strcmp(argv[i], "--walls"))
             box->walls = true;
         else if (!strcmp(argv[i], "--sandbox") && more)
@@ -163,7 +166,7 @@ static void set_limits(const struct box *box)
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_NOFILE, MAX_FILES);
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow memory takes terabytes of address space */
-    if (box->memory)
+    if (box->memory && !box->watched)
         limit(RLIMIT_AS, (rlim_t)box->memory);
 #endif
     if (box->memory)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/knobs.h"
+#include "engine/limit_check.h"
 #include "engine/paths.h"
 #include "engine/scratch.h"
 #include "engine/seat.h"
@@ -28,6 +29,7 @@ enum {
     TICK_MS = 50,
     START_FAILURES = 3, /* crashes at the start in a row until an engine counts as broken */
     POOL_READ = 1 << 20,
+    NO_ENGINE = -1, /* of seats that look at a failure once more */
 };
 
 struct engine {
@@ -42,6 +44,8 @@ struct engine {
     struct result start;
     struct str problem; /* `start` in words */
     struct pool_counters counters;
+    uint64_t *places; /* of crashes that the memory limit had no part in */
+    size_t n_places, place_room;
 };
 
 struct pool {
@@ -54,6 +58,8 @@ struct pool {
     struct seat **seats;
     size_t n_seats, seat_room;
     struct task_list finished, spare;
+    struct limit_check *checks; /* under way; of the tasks in them, `finished` gets to know later */
+    size_t n_checks, check_room;
     struct pollfd *polls;
     size_t poll_room;
     uint8_t *buffer;   /* for reading, shared by all workers */
@@ -269,28 +275,38 @@ static void engine_failed(struct pool *pool, int number, const struct result *st
     engine->info.problem = engine->broken ? engine->problem.data : NULL;
 }
 
-static void start_worker(struct pool *pool, int number)
+/* A new seat, the last of the pool's; watched: see worker_box. */
+static int start_seat(struct pool *pool, const struct engine *engine, bool watched, struct seat **seat,
+                      struct error *err)
 {
-    struct engine *engine = pool->engines[number];
-    struct seat *seat = NULL;
-    struct error err;
     char *scratch = NULL;
-    int status = worker_folder(pool, &scratch, &err);
+    int status = worker_folder(pool, &scratch, err);
     if (!status) {
         struct worker_box box = {.spec = engine->spec,
                                  .libexec = pool->libexec,
                                  .scratch = scratch,
                                  .memory = engine->limits.memory,
+                                 .watched = watched,
                                  .sandbox = pool->options.sandbox,
                                  .seen = pool->seen};
-        status = seat_start(&seat, &box, &engine->limits, &err);
+        status = seat_start(seat, &box, &engine->limits, err);
     }
     free(scratch);
-    if (!status) {
+    if (status)
+        return -1;
+    pool->seats = memory_grow(pool->seats, &pool->seat_room, pool->n_seats + 1, sizeof(struct seat *));
+    pool->seats[pool->n_seats++] = *seat;
+    return 0;
+}
+
+static void start_worker(struct pool *pool, int number)
+{
+    struct engine *engine = pool->engines[number];
+    struct seat *seat;
+    struct error err;
+    if (!start_seat(pool, engine, false, &seat, &err)) {
         engine->counters.started++;
         seat->engine = number;
-        pool->seats = memory_grow(pool->seats, &pool->seat_room, pool->n_seats + 1, sizeof(struct seat *));
-        pool->seats[pool->n_seats++] = seat;
         return;
     }
     const char *advice = error_advice(&err);
@@ -456,8 +472,123 @@ static void count_end(struct pool_counters *counters, enum outcome outcome)
     counters->memory += outcome == OUTCOME_MEMORY;
 }
 
+/* Whether a failure may have come of the memory limit, for all that is known. */
+static bool needs_check(const struct engine *engine, const struct result *result)
+{
+    if (engine->spec->launcher || !limit_suspected(result))
+        return false;
+    uint64_t place = limit_place(result);
+    for (size_t i = 0; place && i < engine->n_places; i++)
+        if (engine->places[i] == place)
+            return false;
+    return true;
+}
+
+/* Starts a look at a set of the task. False: it cannot be. */
+static bool start_check(struct pool *pool, struct task *task, size_t set, bool limited)
+{
+    struct seat *seat;
+    if (start_seat(pool, pool->engines[task->job.engine], !limited, &seat, NULL))
+        return false;
+    seat->engine = NO_ENGINE;
+    pool->checks = memory_grow(pool->checks, &pool->check_room, pool->n_checks + 1, sizeof *pool->checks);
+    pool->checks[pool->n_checks++] = (struct limit_check){
+        .of = task, .set = set, .again = limit_task(task, set), .seat = seat, .limited = limited};
+    return true;
+}
+
+/* A task has all its results: it is given back when those that may have come of the limit are seen through.
+ */
+static void finish(struct pool *pool, struct task *task)
+{
+    const struct engine *engine = pool->engines[task->job.engine];
+    for (; task->checked < task->sets; task->checked++)
+        if (needs_check(engine, &task->results[task->checked].result) &&
+            start_check(pool, task, task->checked, false))
+            return;
+    task_list_push(&pool->finished, task);
+}
+
+static void note_place(struct engine *engine, const struct result *result)
+{
+    uint64_t place = limit_place(result);
+    if (!place)
+        return;
+    engine->places =
+        memory_grow(engine->places, &engine->place_room, engine->n_places + 1, sizeof *engine->places);
+    engine->places[engine->n_places++] = place;
+}
+
+static void conclude_check(struct pool *pool, const struct limit_check *check, enum outcome outcome)
+{
+    struct engine *engine = pool->engines[check->of->job.engine];
+    const struct result *first = &check->of->results[check->set].result;
+    enum limit_answer answer = limit_conclude(first->outcome, outcome, check->limited);
+    if (answer == LIMIT_AGAIN && start_check(pool, check->of, check->set, true))
+        return;
+    if (answer == LIMIT_STANDS && first->outcome == OUTCOME_CRASH && outcome == OUTCOME_CRASH)
+        note_place(engine, first);
+    if (answer == LIMIT_MEMORY) {
+        bool crashed = first->outcome == OUTCOME_CRASH;
+        engine->counters.crashed -= crashed;
+        engine->counters.memory++;
+        check->of->checked += limit_blame(check->of, check->set, engine->limits.memory) - 1;
+    }
+    check->of->checked++;
+    finish(pool, check->of);
+}
+
+static struct limit_check *check_of(struct pool *pool, const struct seat *seat)
+{
+    for (size_t i = 0; i < pool->n_checks; i++)
+        if (pool->checks[i].seat == seat)
+            return &pool->checks[i];
+    return NULL;
+}
+
+/* The outcome of the look, once the worker has finished its task or ended without it. */
+static enum outcome looked_at(struct seat_news *news)
+{
+    struct task *again = task_list_pop(&news->finished);
+    enum outcome outcome = again ? again->results->result.outcome : OUTCOME_UNTESTED;
+    if (again) {
+        task_release(again);
+        free(again);
+    }
+    return outcome;
+}
+
+static void take_look(struct pool *pool, struct seat *seat)
+{
+    struct seat_news *news = &seat->news;
+    struct limit_check *check = check_of(pool, seat);
+    if (check && news->welcome && seat->state == SEAT_READY) {
+        seat_give(seat, check->again);
+        check->again = NULL;
+    } else if (check && (news->finished.first || news->ended || news->start_failed)) {
+        struct limit_check done = *check;
+        *check = pool->checks[--pool->n_checks];
+        enum outcome outcome = looked_at(news);
+        if (done.again) {
+            task_release(done.again);
+            free(done.again);
+        }
+        seat_end(seat, CAUSE_RETIRED, NULL);
+        conclude_check(pool, &done, outcome);
+    }
+    if (news->welcome)
+        assay__welcome__free_unpacked(news->welcome, NULL);
+    result_release(&news->start);
+    *news = (struct seat_news){0};
+    result_init(&news->start);
+}
+
 static void take_news(struct pool *pool, struct seat *seat)
 {
+    if (seat->engine == NO_ENGINE) {
+        take_look(pool, seat);
+        return;
+    }
     struct engine *engine = pool->engines[seat->engine];
     struct seat_news *news = &seat->news;
     if (!news->any)
@@ -468,7 +599,8 @@ static void take_news(struct pool *pool, struct seat *seat)
         count_end(&engine->counters, news->outcome);
     if (news->start_failed) /* one that has been up before may be short of time or memory just now */
         engine_failed(pool, seat->engine, &news->start, news->hopeless && !engine->welcome);
-    task_list_append(&pool->finished, &news->finished);
+    for (struct task *task; (task = task_list_pop(&news->finished));)
+        finish(pool, task);
     task_list_prepend(&engine->queue, &news->returned);
     result_release(&news->start);
     *news = (struct seat_news){0};
@@ -751,7 +883,21 @@ static void free_engine(struct engine *engine)
         assay__welcome__free_unpacked(engine->welcome, NULL);
     result_release(&engine->start);
     str_release(&engine->problem);
+    free(engine->places);
     free(engine);
+}
+
+static void free_checks(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_checks; i++) {
+        struct task *both[] = {pool->checks[i].of, pool->checks[i].again};
+        for (int k = 0; k < 2; k++)
+            if (both[k]) {
+                task_release(both[k]);
+                free(both[k]);
+            }
+    }
+    free(pool->checks);
 }
 
 void pool_free(struct pool *pool)
@@ -767,6 +913,7 @@ void pool_free(struct pool *pool)
         seat->finished = true;
     }
     remove_finished(pool);
+    free_checks(pool);
     for (size_t i = 0; i < pool->n_engines; i++)
         free_engine(pool->engines[i]);
     free_tasks(&pool->finished);

@@ -24,6 +24,7 @@ enum {
 static const int64_t term_grace = 500 * (int64_t)MS; /* between SIGTERM and SIGKILL: time to print a stack */
 static const int64_t retire_grace = 2000 * (int64_t)MS; /* to exit after the end of its input */
 static const int64_t watch_every = 200 * (int64_t)MS;
+static const int64_t watch_closely = 5 * (int64_t)MS; /* where nothing else limits it */
 /* An answer that still flows when the deadline is over is no hang: Assay may read it slowly. It flows while
  * no pause is longer than this and the rate is at least this many bytes a second. */
 static const int64_t answer_gap = 100 * (int64_t)MS;
@@ -44,6 +45,7 @@ int seat_start(struct seat **result, const struct worker_box *box, const struct 
     seat->head_since = seat->last_bytes = clock_ns();
     /* What a launcher takes is not the engine's. */
     seat->watch_at = box->spec->launcher ? INT64_MAX : seat->head_since;
+    seat->watch_every = box->watched ? watch_closely : watch_every;
     seat_write(seat);
     *result = seat;
     return 0;
@@ -503,7 +505,7 @@ static void take_bytes(struct seat *seat, const uint8_t *data, size_t size)
         wire_decoder_share(seat->worker.decoder, seat->worker.shared, reply_room(seat));
         int result = wire_decode(seat->worker.decoder, data, size, &used, &message, &err);
         if (result < 0)
-            garbage(seat, err.message);
+            seat_end(seat, err.code == ERROR_MEMORY ? CAUSE_MEMORY : CAUSE_GARBAGE, err.message);
         if (result > 0)
             on_reply(seat, &message);
         wire_message_release(&message);
@@ -595,12 +597,12 @@ static void check_memory(struct seat *seat, int64_t now)
 {
     if (now < seat->watch_at)
         return;
-    seat->watch_at = now + watch_every;
+    seat->watch_at = now + seat->watch_every;
     size_t most = seat->limits->memory, resident = worker_resident(&seat->worker);
     if (resident > most) {
         char reason[100];
-        snprintf(reason, sizeof reason, "took %zu MB of memory, %zu MB are allowed", resident >> 20,
-                 most >> 20);
+        snprintf(reason, sizeof reason, "took %zu MB of memory, %zu MB are allowed (--memory)",
+                 resident >> 20, most >> 20);
         seat_end(seat, CAUSE_MEMORY, reason);
     } else if (resident > most / 2) {
         seat->tired = true; /* it leaks, or keeps what it had: a fresh one next */

@@ -43,7 +43,7 @@ struct seat_half {
 
 struct seat {
     struct worker worker;
-    int engine; /* its number in the pool */
+    int engine; /* its number in the pool; -1: none, it looks at a failure once more (limit_check.h) */
     const struct seat_limits *limits;
     enum seat_state state;
     enum cause cause;
@@ -53,14 +53,14 @@ struct seat {
     size_t unsent_step;     /* the first of these requests */
     struct seat_half halves[2];
     int next_half;
-    uint64_t sent, answered;      /* numbers of the last request sent and answered; hello is 1 */
-    int64_t head_since;           /* when the worker began the request that it has to answer next */
-    int64_t excused;              /* the part of the time since then in which it may have waited for Assay */
-    int64_t last_bytes;           /* when its stdout last gave anything */
-    int64_t late_since;           /* when it was last seen within its deadline */
-    size_t late_bytes;            /* that its stdout gave since then */
-    int64_t kill_at;              /* when SIGKILL is sent; 0: never */
-    int64_t watch_at;             /* when its memory is checked next */
+    uint64_t sent, answered;       /* numbers of the last request sent and answered; hello is 1 */
+    int64_t head_since;            /* when the worker began the request that it has to answer next */
+    int64_t excused;               /* the part of the time since then in which it may have waited for Assay */
+    int64_t last_bytes;            /* when its stdout last gave anything */
+    int64_t late_since;            /* when it was last seen within its deadline */
+    size_t late_bytes;             /* that its stdout gave since then */
+    int64_t kill_at;               /* when SIGKILL is sent; 0: never */
+    int64_t watch_at, watch_every; /* when its memory is checked next, and the time between */
     uint64_t log_mark;            /* position in its stderr when the present task began, or a little before */
     uint64_t log_now, log_before; /* position in its stderr at the last two rounds */
     size_t jobs;                  /* finished */

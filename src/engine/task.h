@@ -25,6 +25,7 @@ struct task {
     size_t from;  /* the first set to run; the sets before it already have results from a worker that died */
     size_t given; /* how many results were already given back */
     size_t step;
+    size_t checked; /* sets whose failures are known not to come of the memory limit (limit_check.h) */
 };
 
 struct task_list {

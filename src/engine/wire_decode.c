@@ -155,9 +155,17 @@ static void add_target(struct wire_decoder *decoder, void *data, size_t size)
     decoder->targets[decoder->n_targets++] = (struct target){.data = data, .size = size};
 }
 
+/* More than this no engine has: whoever announces it did not mean it. */
+static const uint64_t believable = (uint64_t)1 << 40;
+
 static int announce(struct wire_decoder *decoder, uint64_t size, struct error *err)
 {
-    if (size > decoder->limits.payload - decoder->announced)
+    size_t left = decoder->limits.payload - decoder->announced;
+    if (size > left && size <= believable)
+        return error_set(err, ERROR_MEMORY,
+                         "a payload of %" PRIu64 " MB does not fit into the %zu MB allowed (--memory)",
+                         size >> 20, decoder->limits.payload >> 20);
+    if (size > left)
         return error_set(err, ERROR_LIMIT, "a payload of %" PRIu64 " bytes announced; %zu are allowed", size,
                          decoder->limits.payload);
     decoder->announced += (size_t)size;

@@ -128,7 +128,7 @@ static char **make_arguments(const struct worker_box *box, struct arena *arena)
     const char *const *seen = sandbox_sees(box->spec, box->libexec, box->seen, arena);
     const char *const *written = sandbox_writes(box->spec, arena);
     size_t n = 0, count = count_of(box->spec->argv);
-    char **argv = arena_array(arena, count + 2 * count_of(seen) + 2 * count_of(written) + 12, sizeof *argv);
+    char **argv = arena_array(arena, count + 2 * count_of(seen) + 2 * count_of(written) + 13, sizeof *argv);
     argv[n++] = arena_printf(arena, "%s/assay-launch", box->libexec);
     argv[n++] = arena_strdup(arena, "--parent");
     argv[n++] = arena_printf(arena, "%ld", (long)getpid());
@@ -139,6 +139,8 @@ static char **make_arguments(const struct worker_box *box, struct arena *arena)
         argv[n++] = arena_strdup(arena, box->scratch);
         argv[n++] = arena_strdup(arena, "--memory");
         argv[n++] = arena_printf(arena, "%zu", box->memory);
+        if (box->watched)
+            argv[n++] = arena_strdup(arena, "--watched");
         argv[n++] = arena_strdup(arena, "--sandbox");
         argv[n++] = arena_strdup(arena, sandbox_mode_name(mode_of(box)));
         n = add_options(argv, n, "--see", seen, arena);

@@ -29,6 +29,7 @@ struct worker_box {
     const char *libexec; /* folder of assay-launch */
     const char *scratch; /* the worker's own folder */
     size_t memory;       /* bytes that it may take */
+    bool watched;        /* its address space has no limit: whoever starts it watches what it takes */
     enum sandbox_mode sandbox;
     const char *const *seen; /* folders that it may read besides its own; NULL-terminated, or NULL */
 };

@@ -31,7 +31,7 @@ enum verdict_kind {
     VERDICT_FAILED,     /* reports an error on a valid case */
     VERDICT_CRASH,      /* the process ended */
     VERDICT_HANG,       /* no answer within the deadline */
-    VERDICT_MEMORY,     /* it exceeded its memory limit */
+    VERDICT_MEMORY,     /* the memory it is allowed does not do: trouble, not a finding */
     VERDICT_GARBAGE,    /* its answer breaks the protocol */
     VERDICT_ACCEPTED,   /* it answers a model that ONNX forbids (judge_forbidden) */
     VERDICT_INCONSISTENT,     /* another answer to an equivalent model (judge/pair.h) */
@@ -53,9 +53,9 @@ enum verdict_class {
     CLASS_NUMBERS = 1 << 8,   /* elements are wrong */
     CLASS_FORM = 1 << 9,      /* type or shape is wrong */
     CLASS_REFUSAL = 1 << 10,  /* an error message on a valid case */
-    CLASS_DEATH = 1 << 11,    /* the process crashed, hung or broke its limits or the protocol */
+    CLASS_DEATH = 1 << 11,    /* the process crashed, hung or broke the protocol */
     CLASS_UNSTABLE = 1 << 12, /* answers to the same case, or to equivalent ones, differ */
-    CLASS_TROUBLE = 1 << 13,  /* the engine could not be started */
+    CLASS_TROUBLE = 1 << 13,  /* the engine could not be started, or not with enough memory */
     CLASS_LENIENT = 1 << 14,  /* it answers what it must refuse */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
@@ -66,8 +66,8 @@ enum verdict_class {
 
 /* What a verdict means for the exit status (judge/standing.h). */
 enum heard {
-    HEARD_NOTHING = 0, /* no answer, and no finding: the engine did not start, was not asked, or it is not
-                          known whether it should have answered */
+    HEARD_NOTHING = 0, /* no answer, and no finding: the engine did not start, met its memory limit, was not
+                          asked, or it is not known whether it should have answered */
     HEARD_LACK,        /* it reports that it lacks something */
     HEARD_UNJUDGED,    /* it answered, but for some output no element could be judged */
     HEARD_JUDGED,      /* it answered, some element of every output was judged, and there is no finding */

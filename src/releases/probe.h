@@ -23,7 +23,7 @@ enum probe_answer {
     PROBE_UNSUPPORTED, /* the engine says cleanly that it lacks this */
     PROBE_REJECTED,    /* refuses a valid case, or fails on it */
     PROBE_WRONG,       /* wrong value, shape or type */
-    PROBE_CRASH,       /* also out of memory, or garbage */
+    PROBE_CRASH,       /* also garbage */
     PROBE_HANG,
     PROBE_ANSWERS
 };

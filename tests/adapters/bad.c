@@ -148,6 +148,22 @@ static void eat_memory(void)
     }
 }
 
+/* Engines that need more than the 600 MB of "hungry": one that uses its memory and one that has it alone, and
+ * neither asks whether it got it; one that says that it got none. */
+static bool take_much(const struct adapter_call *call)
+{
+    enum { MUCH = 800 << 20 };
+    char *much = malloc(MUCH);
+    if (!much && is(call, "needs-says"))
+        return false;
+    if (!much)
+        raise(SIGSEGV);
+    if (is(call, "needs"))
+        memset(much, 1, MUCH);
+    free(much);
+    return true;
+}
+
 static void flood(void)
 {
     for (int i = 0; i < 200 * 1000; i++) {
@@ -389,6 +405,10 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
     }
     if (is(call, "fail-long"))
         return adapter_fail(call, ADAPTER_FAILED, "%s%s", long_way, "the reason at the end");
+    if (is(call, "needs-says") && !take_much(call))
+        return adapter_fail(call, ADAPTER_FAILED, "cannot allocate a buffer");
+    if (is(call, "needs") || is(call, "reserves"))
+        take_much(call);
     if (is(call, "fail-run"))
         return adapter_fail(call, ADAPTER_FAILED, "kernel says no");
     if (is(call, "single") && count && inputs[0].tensors[0].shape.dims[0] > 1)

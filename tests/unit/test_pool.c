@@ -150,6 +150,38 @@ static void each_misdeed_has_its_outcome(void **state)
         check(&all[i]);
 }
 
+/* What fails for want of the memory allowed is not the engine's fault; what fails without that limit too is.
+ */
+static void want_of_memory_is_no_crash(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* the address space has no limit then */
+#endif
+    static const struct expectation all[] = {
+        {"hungry:mode=needs", OUTCOME_MEMORY, STAGE_RUN, SIGSEGV, -1, NULL, "does not fit into the 600 MB",
+         9},
+        {"hungry:mode=reserves", OUTCOME_MEMORY, STAGE_RUN, SIGSEGV, -1, NULL, "does not fit into the 600 MB",
+         9},
+        {"hungry:mode=needs-says", OUTCOME_MEMORY, STAGE_RUN, 0, -1, NULL,
+         "allowed (--memory): cannot allocate", 9},
+        {"hungry:mode=segv-run", OUTCOME_CRASH, STAGE_RUN, SIGSEGV, -1, "crash: stack", "SIGSEGV", 0},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check(&all[i]);
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){.memory = (size_t)100 << 20, .deadline = 20});
+    struct value input = make_input((size_t)40 << 20, 1); /* 160 MB */
+    int engine = add(pool, registry, "identity");
+    struct result result = run_one(pool, engine, &input);
+    assert_int_equal(result.outcome, OUTCOME_MEMORY);
+    assert_non_null(strstr(result.message, "does not fit into the 100 MB allowed (--memory)"));
+    result_release(&result);
+    assert_int_equal(pool_counters(pool, engine).crashed, 0);
+    assert_int_equal(pool_counters(pool, engine).memory, 1);
+    finish(pool, registry, &input);
+}
+
 static void chatter_is_no_harm(void **state)
 {
     (void)state;
@@ -615,6 +647,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_misdeed_has_its_outcome),
+        cmocka_unit_test(want_of_memory_is_no_crash),
         cmocka_unit_test(shared_memory_is_used_as_agreed),
         cmocka_unit_test(what_is_left_behind_is_ended),
         cmocka_unit_test(chatter_is_no_harm),
