@@ -86,6 +86,16 @@ static const char *by_cause(int cause)
     return NULL;
 }
 
+/* A limit that the user can raise is named in the message with its option. */
+static const char *by_option(const char *message)
+{
+    if (strstr(message, "(--memory)"))
+        return "Choose something smaller, or allow more with --memory.";
+    if (strstr(message, "(--deadline)"))
+        return "Choose something smaller, or allow more time with --deadline.";
+    return "Choose something smaller.";
+}
+
 const char *error_advice(const struct error *err)
 {
     const char *advice = by_cause(err->cause);
@@ -99,7 +109,7 @@ const char *error_advice(const struct error *err)
     case ERROR_MEMORY:
         return by_cause(ENOMEM);
     case ERROR_LIMIT:
-        return "Choose something smaller.";
+        return by_option(err->message);
     case ERROR_NONE:
     case ERROR_IO:
     case ERROR_UNSUPPORTED:

@@ -58,7 +58,7 @@ static void say_memory(struct result *result, size_t memory)
 {
     struct str text;
     str_init(&text);
-    str_printf(&text, "does not fit into the %zu MB allowed (--memory): %s", memory >> 20,
+    str_printf(&text, "needs more than the %zu MB allowed (--memory): %s", memory >> 20,
                result->message ? result->message : "");
     free(result->message);
     result->message = str_detach(&text);

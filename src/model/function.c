@@ -45,13 +45,15 @@ int64_t model_opset_of(const struct model *model, const char *domain)
     return find_version(model->proto->opset_import, model->proto->n_opset_import, domain);
 }
 
-/* Calls between the functions of a model: which functions each calls. */
+/* Calls between the functions of a model: which functions each calls. The model's graph counts as one more,
+ * the last. */
 struct calls {
     struct map numbers; /* of functions, by domain and name */
     struct arena keys;
     size_t *callee; /* those of function i: from first[i] to first[i + 1] */
     size_t n_callees, room;
     size_t *first;
+    size_t *others, n_others; /* nodes of function i that call none */
 };
 
 /* A name has no line end (model.c), so that no two pairs are alike. */
@@ -65,77 +67,139 @@ static int note_call(void *context, ProtobufCMessage *message)
     struct calls *calls = context;
     const Onnx__NodeProto *node = (const Onnx__NodeProto *)message;
     size_t number;
-    if (message->descriptor != &onnx__node_proto__descriptor || !*plain_domain(node->domain))
+    if (message->descriptor != &onnx__node_proto__descriptor)
         return 0;
     struct arena scratch;
     arena_init(&scratch);
-    if (map_get(&calls->numbers, key_of(&scratch, node->domain, node->op_type), &number)) {
+    if (*plain_domain(node->domain) &&
+        map_get(&calls->numbers, key_of(&scratch, node->domain, node->op_type), &number)) {
         calls->callee = memory_grow(calls->callee, &calls->room, calls->n_callees + 1, sizeof *calls->callee);
         calls->callee[calls->n_callees++] = number;
+    } else {
+        calls->n_others++;
     }
     arena_release(&scratch);
     return 0;
 }
 
+static void list_calls_of(struct calls *calls, size_t number, ProtobufCMessage *function)
+{
+    calls->n_others = 0;
+    tree_each(function, note_call, calls);
+    calls->first[number + 1] = calls->n_callees;
+    calls->others[number] = calls->n_others;
+}
+
 static void list_calls(struct calls *calls, const Onnx__ModelProto *proto)
 {
-    *calls = (struct calls){.first = memory_zeroed(proto->n_functions + 1, sizeof *calls->first)};
+    *calls = (struct calls){.first = memory_zeroed(proto->n_functions + 2, sizeof *calls->first),
+                            .others = memory_zeroed(proto->n_functions + 1, sizeof *calls->others)};
     map_init(&calls->numbers);
     arena_init(&calls->keys);
     for (size_t i = proto->n_functions; i-- > 0;) /* of two with one name the first counts: model_function */
         map_set(&calls->numbers, key_of(&calls->keys, proto->functions[i]->domain, proto->functions[i]->name),
                 i);
-    for (size_t i = 0; i < proto->n_functions; i++) {
-        tree_each(&proto->functions[i]->base, note_call, calls);
-        calls->first[i + 1] = calls->n_callees;
-    }
+    for (size_t i = 0; i < proto->n_functions; i++)
+        list_calls_of(calls, i, &proto->functions[i]->base);
+    list_calls_of(calls, proto->n_functions, &proto->graph->base);
 }
 
-/* Walks from a function along calls. Returns one that is met again while its own calls are followed; `count`
- * when there is none. next[i]: the place of the call of function i that is followed next; 0 before the first
- * walk to it. */
-static size_t find_circle(const struct calls *calls, size_t start, size_t count, bool *open, size_t *next,
-                          size_t *path)
+static void calls_release(struct calls *calls)
 {
-    size_t depth = 0;
-    path[depth++] = start;
-    open[start] = true;
-    while (depth > 0) {
-        size_t at = path[depth - 1];
-        if (next[at] == calls->first[at + 1] - calls->first[at]) {
-            open[at] = false;
-            depth--;
+    free(calls->callee);
+    free(calls->first);
+    free(calls->others);
+    map_release(&calls->numbers);
+    arena_release(&calls->keys);
+}
+
+/* A walk along calls. */
+struct walk {
+    enum { NOT_MET, OPEN, LEFT } * state; /* of each function; open: its calls are being followed */
+    size_t *next;                         /* which call of it is followed next */
+    size_t *path, depth;
+    size_t *order, n_left; /* functions whose calls were all followed: each behind those that it calls */
+};
+
+static void meet(struct walk *walk, size_t function)
+{
+    walk->state[function] = OPEN;
+    walk->path[walk->depth++] = function;
+}
+
+/* Walks from a function. Returns one that is met again while its own calls are followed; `count` when there
+ * is none. */
+static size_t find_circle(const struct calls *calls, size_t start, size_t count, struct walk *walk)
+{
+    if (walk->state[start] == NOT_MET)
+        meet(walk, start);
+    while (walk->depth > 0) {
+        size_t at = walk->path[walk->depth - 1];
+        if (walk->next[at] == calls->first[at + 1] - calls->first[at]) {
+            walk->state[at] = LEFT;
+            walk->order[walk->n_left++] = at;
+            walk->depth--;
             continue;
         }
-        size_t to = calls->callee[calls->first[at] + next[at]++];
-        if (open[to])
+        size_t to = calls->callee[calls->first[at] + walk->next[at]++];
+        if (walk->state[to] == OPEN)
             return to;
-        if (next[to] == 0) { /* otherwise all of its calls were followed before */
-            open[to] = true;
-            path[depth++] = to;
-        }
+        if (walk->state[to] == NOT_MET)
+            meet(walk, to);
     }
     return count;
 }
 
+/* Fills in `order`, in which each function stands behind those that it calls, the graph at last. Returns a
+ * function that calls itself in some way; `count` when there is none. */
+static size_t order_functions(const struct calls *calls, size_t count, size_t *order)
+{
+    struct walk walk = {.state = memory_zeroed(count + 1, sizeof *walk.state),
+                        .next = memory_zeroed(count + 1, sizeof *walk.next),
+                        .path = memory_zeroed(count + 1, sizeof *walk.path),
+                        .order = order};
+    size_t found = count;
+    for (size_t i = 0; i <= count && found == count; i++)
+        found = find_circle(calls, i, count, &walk);
+    free(walk.state);
+    free(walk.next);
+    free(walk.path);
+    return found;
+}
+
+/* How many nodes the graph has once all calls are replaced by the nodes of the functions; one more than the
+ * limit where it is more than that. Few functions that each call the one before twice stand for millions. */
+static size_t count_inlined(const struct calls *calls, size_t count, const size_t *order)
+{
+    enum { TOO_MANY = FUNCTION_MAX_NODES + 1 };
+    size_t *sizes = memory_zeroed(count + 1, sizeof *sizes);
+    for (size_t i = 0; i <= count; i++) {
+        size_t function = order[i], sum = calls->others[function];
+        for (size_t k = calls->first[function]; k < calls->first[function + 1] && sum < TOO_MANY; k++)
+            sum += sizes[calls->callee[k]];
+        sizes[function] = sum < TOO_MANY ? sum : TOO_MANY;
+    }
+    size_t all = sizes[count];
+    free(sizes);
+    return all;
+}
+
 int functions_check(const struct model *model, struct error *err)
 {
-    size_t count = model->proto->n_functions, found = count;
+    size_t count = model->proto->n_functions, all = 0;
     if (count == 0)
         return 0;
     struct calls calls;
+    size_t *order = memory_zeroed(count + 1, sizeof *order);
     list_calls(&calls, model->proto);
-    bool *open = memory_zeroed(count, sizeof *open);
-    size_t *next = memory_zeroed(count, sizeof *next), *path = memory_zeroed(count + 1, sizeof *path);
-    for (size_t i = 0; i < count && found == count; i++)
-        found = find_circle(&calls, i, count, open, next, path);
-    free(open);
-    free(next);
-    free(path);
-    free(calls.callee);
-    free(calls.first);
-    map_release(&calls.numbers);
-    arena_release(&calls.keys);
+    size_t found = order_functions(&calls, count, order);
+    if (found == count)
+        all = count_inlined(&calls, count, order);
+    calls_release(&calls);
+    free(order);
+    if (all > FUNCTION_MAX_NODES)
+        return error_set(err, ERROR_LIMIT, "the calls of its functions stand for more than %d nodes",
+                         FUNCTION_MAX_NODES);
     if (found == count)
         return 0;
     const Onnx__FunctionProto *function = model->proto->functions[found];
@@ -288,7 +352,7 @@ static Onnx__NodeProto defaults_of(const Onnx__FunctionProto *function, struct a
     return node;
 }
 
-void function_inline(struct model *model, const Onnx__NodeProto *call, const Onnx__FunctionProto *function,
+static void add_body(struct model *model, const Onnx__NodeProto *call, const Onnx__FunctionProto *function,
                      const Onnx__NodeProto *defaults, function_namer *namer, void *context)
 {
     Onnx__NodeProto own = defaults_of(function, &model->arena);
@@ -306,9 +370,15 @@ void function_inline(struct model *model, const Onnx__NodeProto *call, const Onn
         tree_each(node, resolve_attributes, &renaming);
         append(&renaming, (Onnx__NodeProto *)node);
     }
-    remove_call(model, call);
     map_release(&renaming.names);
     free(renaming.renamed);
+}
+
+void function_inline(struct model *model, const Onnx__NodeProto *call, const Onnx__FunctionProto *function,
+                     const Onnx__NodeProto *defaults, function_namer *namer, void *context)
+{
+    add_body(model, call, function, defaults, namer, context);
+    remove_call(model, call);
 }
 
 /* The names that a model has, so that new ones are none of them. */
@@ -340,32 +410,48 @@ static const char *free_name(void *context, const char *stem)
     return name;
 }
 
+static bool can_be_inlined(const struct model *model, const Onnx__NodeProto *node,
+                           const Onnx__FunctionProto *function)
+{
+    return function_opset(function, "") == model_opset_of(model, "") && node->n_input <= function->n_input &&
+           node->n_output <= function->n_output;
+}
+
 static const Onnx__FunctionProto *function_to_inline(const struct model *model, const Onnx__NodeProto *node)
 {
     const Onnx__FunctionProto *function = model_function(model, node);
-    bool fits = function && function_opset(function, "") == model_opset_of(model, "") &&
-                node->n_input <= function->n_input && node->n_output <= function->n_output;
-    return fits ? function : NULL;
+    return function && can_be_inlined(model, node, function) ? function : NULL;
+}
+
+/* Without those that are NULL. */
+static void close_gaps(Onnx__GraphProto *graph)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (graph->node[i])
+            graph->node[kept++] = graph->node[i];
+    graph->n_node = kept;
 }
 
 int model_inline_functions(struct model *model, struct error *err)
 {
+    if (model->proto->n_functions == 0)
+        return 0;
+    if (functions_check(model, err))
+        return -1;
     struct taken taken = {.arena = &model->arena};
-    int result = 0;
     map_init(&taken.names);
     model_each_node(model->graph, take_names, &taken);
-    for (size_t i = 0; !result && i < model->graph->n_node;) {
+    for (size_t i = 0; i < model->graph->n_node; i++) { /* what is added stands behind, and is met in turn */
         const Onnx__NodeProto *node = model->graph->node[i];
         const Onnx__FunctionProto *function = function_to_inline(model, node);
-        if (!function) {
-            i++; /* otherwise another node has moved to this place */
-        } else if (model->graph->n_node + function->n_node > FUNCTION_MAX_NODES) {
-            result =
-                error_set(err, ERROR_LIMIT, "calls of functions make more than %d nodes", FUNCTION_MAX_NODES);
-        } else {
-            function_inline(model, node, function, NULL, free_name, &taken);
-        }
+        if (!function)
+            continue;
+        add_body(model, node, function, NULL, free_name, &taken);
+        model->graph->node[i] = NULL;
+        model->path = NULL;
     }
+    close_gaps(model->graph);
     map_release(&taken.names);
-    return result;
+    return 0;
 }

@@ -10,10 +10,14 @@
 /* The function of the model that a node calls; NULL when it calls none. */
 const Onnx__FunctionProto *model_function(const struct model *model, const Onnx__NodeProto *node);
 
+enum { FUNCTION_MAX_NODES = 30000 };
+
 /*
- * Fails when a function calls itself, directly or through others: "One FunctionProto can reference other
- * FunctionProto in the model, however, recursive reference is not allowed" (onnx.proto,
- * ModelProto.functions). model_load and model_parse call it, so that whoever follows calls comes to an end.
+ * Fails with ERROR_LIMIT when calls of functions stand for more than FUNCTION_MAX_NODES nodes, as 15
+ * functions that each call the one before twice do; and when a function calls itself, directly or through
+ * others: "One FunctionProto can reference other FunctionProto in the model, however, recursive reference is
+ * not allowed" (onnx.proto, ModelProto.functions). model_load and model_parse call it, so that whoever
+ * follows calls comes to an end.
  */
 int functions_check(const struct model *model, struct error *err);
 
@@ -35,10 +39,9 @@ void function_inline(struct model *model, const Onnx__NodeProto *call, const Onn
 
 /*
  * Inlines all calls of the model's own functions in the top graph, also those that functions make, if the
- * function imports the default operator set at the model's version; other calls stay. Fails with ERROR_LIMIT
- * when that makes too many nodes, as 20 functions that each call the one before twice do.
+ * function imports the default operator set at the model's version; other calls stay. Fails as
+ * functions_check does.
  */
-enum { FUNCTION_MAX_NODES = 100000 };
 int model_inline_functions(struct model *model, struct error *err);
 
 #endif
