@@ -4,7 +4,7 @@
  * Asked for bounds it gives exact values with both bounds. Not asked for them, or with a fault or a
  * disturbance planted, it behaves like any engine: every value is rounded into its type. knob
  * disturb=NODE[@ELEMENT] moves one element of that node's first output by a relative 1e-3, for measuring what
- * the judge notices.
+ * the judge notices; disturb=NODE@HOW:HEAD spoils one head of an output [batch, heads, rows, columns].
  */
 #include "adapter.h"
 
@@ -27,7 +27,8 @@ struct reference {
     struct evaluator *exact, *rounded; /* made when first needed */
     struct fault_scene scene;
     char *disturbed; /* node name, or NULL */
-    size_t element;  /* of that node's first output */
+    size_t element;  /* of that node's first output; or a head, in which HOW says what is spoilt */
+    const char *how; /* NULL: a single element */
     bool open;       /* some value of the last run is */
 };
 
@@ -57,6 +58,29 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     return scene->threads < 0 || reload < 0 ? -1 : 0;
 }
 
+/* Ways in which kernels of attention go wrong in one head: another scale, another head's data, a row or a
+ * column left out. */
+static const char *const ways[] = {"scaled", "neighbour", "row", "column"};
+
+static void spoil_head(const struct reference *reference, struct bounded *out)
+{
+    const int64_t *d = out->shape.dims;
+    if (out->shape.rank != 4 || d[1] < 2 || (int64_t)reference->element >= d[1])
+        return;
+    size_t rows = (size_t)d[2], columns = (size_t)d[3], head = rows * columns;
+    for (size_t b = 0; b < (size_t)d[0]; b++) {
+        long double *at = out->value + (b * (size_t)d[1] + reference->element) * head;
+        const long double *other = (int64_t)reference->element + 1 < d[1] ? at + head : at - head;
+        for (size_t i = 0; i < head; i++)
+            if (reference->how == ways[0])
+                at[i] *= 1 + (long double)disturbance;
+            else if (reference->how == ways[1])
+                at[i] = other[i];
+            else if (reference->how == ways[2] ? i / columns == rows - 1 : i % columns == columns - 1)
+                at[i] = 0;
+    }
+}
+
 static int disturb_hook(void *context, struct op_call *call)
 {
     const struct reference *reference = context;
@@ -64,7 +88,9 @@ static int disturb_hook(void *context, struct op_call *call)
         return -1;
     struct bounded *out = &call->outputs[0];
     bool here = call->node->name && strcmp(call->node->name, reference->disturbed) == 0;
-    if (here && out->value && out->count && dtype_is_float(out->type)) {
+    if (here && reference->how && out->value && dtype_is_float(out->type)) {
+        spoil_head(reference, out);
+    } else if (here && out->value && out->count && dtype_is_float(out->type)) {
         size_t i = reference->element % out->count;
         out->value[i] *= 1 + (long double)disturbance;
     }
@@ -81,7 +107,12 @@ static void read_disturbance(struct reference *reference)
         free(reference->disturbed);
         reference->disturbed = strdup(entry->value);
         char *at = reference->disturbed ? strrchr(reference->disturbed, '@') : NULL;
-        reference->element = at ? (size_t)strtoull(at + 1, NULL, 10) : 0;
+        char *colon = at ? strchr(at, ':') : NULL;
+        reference->how = NULL;
+        for (size_t k = 0; colon && k < sizeof ways / sizeof *ways; k++)
+            if (strncmp(at + 1, ways[k], strlen(ways[k])) == 0 && at + 1 + strlen(ways[k]) == colon)
+                reference->how = ways[k];
+        reference->element = at ? (size_t)strtoull((colon ? colon : at) + 1, NULL, 10) : 0;
         if (at)
             *at = '\0';
     }
@@ -281,8 +312,9 @@ int main(int argc, char **argv)
         {.name = "disturb",
          .values = "on|off",
          .value = "off",
-         .help =
-             "change the element that the model's metadata names, disturb = NODE@ELEMENT, by a relative 1e-3",
+         .help = "change the element that the model's metadata names, disturb = NODE@ELEMENT, by a relative "
+                 "1e-3; "
+                 "or spoil a head, disturb = NODE@scaled|neighbour|row|column:HEAD",
          .kind = KNOB_KERNELS},
         {0},
     };

@@ -12,6 +12,8 @@ usage: models/language/make.py [OPTION...] OUT.onnx
   --size tiny|small|large         tiny: 100 kB; small: 4 MB; large: 1.5 GB as float32, in OUT.onnx.data
                                   (default tiny)
   --large                         the same as --size large
+  --ties                          llama only: tokens 2k and 2k + 1 have nearly the same logits, which any rounding
+                                  turns round, so that engines part
   --seed S                        (default 1)
 
 Inputs are input_ids [batch, sequence], position_ids of the same shape (llama) or attention_mask [batch, total] (gpt2),
@@ -101,6 +103,10 @@ class Builder:
     def matrix(self, name, rows, columns, scale=None):
         """A weight for MatMul, in the type that was asked for."""
         values = self.draw(name, [rows, columns], rows ** -0.5 if scale is None else scale)
+        if self.options.ties and name.startswith("lm_head"):  # every other element differs in its last bit
+            values[:, 1::2] = values[:, 0::2]
+            values[0::2, 1::2] = numpy.nextafter(values[0::2, 1::2], numpy.float32(9))
+            values[1::2, 1::2] = numpy.nextafter(values[1::2, 1::2], numpy.float32(-9))
         if self.options.weights != "int4":
             return self.array(name, values.astype(self.dtype))
         blocks = values.reshape(rows // BLOCK, BLOCK, columns)
@@ -351,6 +357,7 @@ def parse():
     parser.add_argument("--weights", choices=("float32", "float16", "int4"), default="float32")
     parser.add_argument("--size", choices=("tiny", "small", "large"), default="tiny")
     parser.add_argument("--large", dest="size", action="store_const", const="large")
+    parser.add_argument("--ties", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("out", type=pathlib.Path)
     options = parser.parse_args()
