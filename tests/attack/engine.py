@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """An engine that speaks the protocol by hand, so that it can break it; its knob `mode` says how. Where the mode says
 nothing it gives its inputs back. What the SDK can do already is in tests/adapters/bad.c."""
+import ctypes
 import os
+import socket
 import struct
+import subprocess
 import time
 
 from protobuf import field, fields, number
 from texts import ALL, NOT_UTF8
 
 CHUNK = 1 << 20
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def read(size):
@@ -130,6 +134,145 @@ ANSWERS = {
 }
 
 
+def leave():
+    """Starts a process that leaves the engine's group, closes its pipes and stays, and waits until it has done so."""
+    ready, done = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        LIBC.prctl(15, b"assay-left", 0, 0, 0)
+        for descriptor in (0, 1, 2, ready):
+            os.close(descriptor)
+        os.close(done)
+        time.sleep(300)
+        os._exit(0)
+    os.close(done)
+    os.read(ready, 1)
+
+
+def call(number, *arguments):
+    """A system call by its number on x86-64, for those that Python does not have."""
+    result = LIBC.syscall(number, *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+    return result
+
+
+def parent_memory():
+    with open(f"/proc/{os.getppid()}/maps", encoding="ascii") as maps:
+        place = next(line for line in maps if "[heap]" in line).split("-")[0]
+    with open(f"/proc/{os.getppid()}/mem", "r+b", buffering=0) as memory:
+        memory.seek(int(place, 16))
+        return memory.read(8)
+
+
+def write_to(path):
+    with open(path, "wb") as file:
+        file.write(b"x")
+    os.unlink(path)
+
+
+def write_beside(path):
+    """What stands there is changed, so that whoever sees the real file can tell."""
+    with open(path, "r+b") as file:
+        file.write(b"x")
+
+
+def start_process():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def many_processes():
+    children = []
+    try:
+        for _ in range(1100):
+            child = os.fork()
+            if child == 0:
+                time.sleep(60)
+                os._exit(0)
+            children.append(child)
+    finally:
+        for child in children:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+
+
+def large_file():
+    """Beyond the memory allowed, which is the limit of files as well; a hole takes no disk."""
+    try:
+        with open("large", "wb") as file:
+            file.truncate(64 << 30)
+    finally:
+        os.unlink("large")
+
+
+def others_seen():
+    if sum(name.isdigit() for name in os.listdir("/proc")) <= 2:
+        raise OSError("nobody else")
+
+
+def open_files():
+    """Descriptors besides the pipes, the shared memory and the folder that is being read."""
+    names = [os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")
+             if os.path.lexists(f"/proc/self/fd/{number}")]
+    if all(name.startswith(("pipe:", "/memfd:assay", "/proc/")) for name in names):
+        raise OSError("nothing")
+
+
+# What an engine might reach, and how it is tried; `home` is the folder of who started Assay, `process` one of theirs.
+REACHED = {
+    "passwords": lambda home, process: open("/etc/passwd", "rb").read(1),
+    "shadow": lambda home, process: open("/etc/shadow", "rb").read(1),
+    "host-name-file": lambda home, process: open("/etc/hostname", "rb").read(1),
+    "root-home": lambda home, process: open("/root/.profile", "rb").read(1),
+    "homes": lambda home, process: os.listdir("/home")[0],
+    "logs": lambda home, process: os.listdir("/var/log"),
+    "boot": lambda home, process: os.listdir("/boot"),
+    "own-home": lambda home, process: open(os.path.join(home, "secret"), "rb").read(1),
+    "write-home": lambda home, process: write_beside(os.path.join(home, "secret")),
+    "write-own-folder": lambda home, process: write_to(os.path.join(os.path.dirname(os.path.abspath(__file__)), "evil-was-here")),
+    "write-system": lambda home, process: write_to("/usr/evil-was-here"),
+    "write-root": lambda home, process: write_to("/evil-was-here"),
+    "write-dev": lambda home, process: write_to("/dev/evil-was-here"),
+    "write-var": lambda home, process: write_to("/var/tmp/evil-was-here"),
+    "variable": lambda home, process: os.environ["SURVEY_SECRET"],
+    "socket-inet": lambda home, process: socket.socket(),
+    "socket-unix": lambda home, process: socket.socket(socket.AF_UNIX),
+    "socket-netlink": lambda home, process: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW),
+    "trace-parent": lambda home, process: call(101, 16, os.getppid(), 0, 0),
+    "parent-memory": lambda home, process: parent_memory(),
+    "parent-environment": lambda home, process: open(f"/proc/{os.getppid()}/environ", "rb").read(1)[0],
+    "parent-files": lambda home, process: os.readlink(f"/proc/{os.getppid()}/fd/0"),
+    "signal-assay": lambda home, process: os.kill(process, 0),
+    "other-processes": lambda home, process: others_seen(),
+    "open-files": lambda home, process: open_files(),
+    "user-namespace": lambda home, process: call(272, 0x10000000),
+    "mount": lambda home, process: call(165, b"none", b"/tmp", b"tmpfs", 0, None),
+    "chroot": lambda home, process: call(161, b"/tmp"),
+    "kernel-programs": lambda home, process: call(321, 5, 0, 0),
+    "performance-events": lambda home, process: call(298, 0, 0, -1, -1, 0),
+    "keys": lambda home, process: call(250, 0, -3, 0),
+    "io-uring": lambda home, process: call(425, 1, 0),
+    "large-file": lambda home, process: large_file(),
+    "many-processes": lambda home, process: many_processes(),
+    "process": lambda home, process: start_process(),
+    "program": lambda home, process: subprocess.run(["/bin/true"], check=True),
+}
+
+
+def survey(home, process):
+    reached = []
+    for name, attempt in REACHED.items():
+        try:
+            attempt(home, int(process))
+            reached.append(name)
+        except Exception:  # whatever keeps it from it
+            pass
+    return " ".join(reached)
+
+
 def run(mode, identity, inputs, payloads):
     same = b"".join(field(1, one) for one in inputs)
     if mode in ANSWERS:
@@ -162,6 +305,11 @@ def run(mode, identity, inputs, payloads):
         reply(identity, LOADED)
     elif mode == "trickle":
         trickle()
+    elif mode == "leave":
+        leave()
+        reply(identity, VALUES, same, payloads)
+    elif mode.startswith("survey"):
+        error(identity, f"reached: {survey(*mode.split('@')[1:])} and no more")
     elif mode == "flood-out":
         flood(1)
     elif mode == "flood-err":
