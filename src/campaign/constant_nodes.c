@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Declares the outputs as the reference computes them; frees the case and gives NULL when it cannot. */
-static struct test_case *declared(struct test_case *test)
+struct test_case *constant_nodes_declared(struct test_case *test)
 {
     struct expected expected;
     if (expected_compute(&expected, test_case_model(test, NULL), false, test->inputs, test->n_inputs)) {
@@ -83,11 +82,10 @@ struct test_case *constant_nodes_with_variables(const struct test_case *test)
         test_case_free(other);
         return NULL;
     }
-    return declared(other);
+    return constant_nodes_declared(other);
 }
 
-/* Whether each node computes on constants alone. The caller frees the result. */
-static bool *find_constant(const struct model_index *index)
+bool *constant_nodes_find(const struct model_index *index)
 {
     const Onnx__GraphProto *graph = index->model->graph;
     bool *constant = memory_zeroed(graph->n_node + 1, sizeof *constant);
@@ -107,7 +105,7 @@ static bool *find_constant(const struct model_index *index)
 
 static bool has_constants_alone(const struct model_index *index, size_t node)
 {
-    bool *constant = find_constant(index), all = index->n_uses[node] > 0;
+    bool *constant = constant_nodes_find(index), all = index->n_uses[node] > 0;
     for (size_t k = 0; k < index->n_uses[node]; k++) {
         const struct index_value *value = &index->values[index->uses[node][k]];
         all &=
@@ -124,7 +122,7 @@ bool constant_nodes_alone(const struct test_case *test)
     bool alone = true;
     if (!model || model_index_init(&index, model, NULL))
         return false;
-    bool *constant = find_constant(&index);
+    bool *constant = constant_nodes_find(&index);
     for (size_t i = 0; i < model->graph->n_output; i++) {
         const struct index_value *value = model_index_find(&index, model->graph->output[i]->name);
         alone &= value && (value->source == SOURCE_INITIALIZER ||
@@ -180,7 +178,7 @@ static struct test_case *cut_behind(const struct test_case *test, const struct m
         test_case_free(fed);
         return NULL;
     }
-    return declared(fed);
+    return constant_nodes_declared(fed);
 }
 
 struct test_case *constant_nodes_fed(const struct test_case *test, size_t node)

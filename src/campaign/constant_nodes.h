@@ -9,6 +9,14 @@
 #define CAMPAIGN_CONSTANT_NODES_H
 
 #include "case/test_case.h"
+#include "model/index.h"
+
+/* Declares the outputs of a case as the reference computes them, and returns the case; frees it when that
+ * cannot be computed. */
+struct test_case *constant_nodes_declared(struct test_case *test);
+
+/* For each node of the model, whether it computes on constants alone. The caller frees the result. */
+bool *constant_nodes_find(const struct model_index *index);
 
 /* Whether the model computes constants alone. */
 bool constant_nodes_alone(const struct test_case *test);

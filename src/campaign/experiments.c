@@ -4,10 +4,12 @@
 #include "base/memory.h"
 #include "campaign/constant_nodes.h"
 #include "campaign/elsewhere.h"
+#include "campaign/node_alone.h"
 #include "campaign/other_data.h"
+#include "campaign/stand_in.h"
 #include "engine/label.h"
-#include "locate/localize.h"
 #include "findings/signature.h"
+#include "locate/localize.h"
 #include "ops/op.h"
 #include "releases/bisect.h"
 #include "rules/rewriting.h"
@@ -16,8 +18,8 @@
 #include <string.h>
 
 enum {
-    CAUSE_SECONDS = 10,
-    FORM_SECONDS = 5,
+    CAUSE_SECONDS = 20,
+    FORM_SECONDS = 20,
     LARGE = 16, /* nodes: what cures a larger model need not be about its cause */
 };
 
@@ -30,10 +32,15 @@ static const struct {
     const char *cure;
     struct test_case *(*make)(const struct test_case *test);
 } data[] = {
-    {"axes-sorted", other_data_axes_sorted}, {"expanded", other_data_expanded},
-    {"finite", other_data_finite},           {"above-lowest", other_data_above_lowest},
-    {"filled", other_data_filled},           {"ranked", other_data_ranked},
+    {"axes-forward", other_data_axes_forward},
+    {"axes-sorted", other_data_axes_sorted},
+    {"expanded", other_data_expanded},
+    {"finite", other_data_finite},
+    {"above-lowest", other_data_above_lowest},
+    {"filled", other_data_filled},
+    {"ranked", other_data_ranked},
     {"two-dims", other_data_two_dims},
+    {"two-dims", other_data_all_two_dims},
 };
 
 #define CURE_TYPE "another-type"
@@ -227,6 +234,20 @@ static void try_rules(const struct experiments *how, struct test_case *test, str
     rewriting_steps_free(&steps);
 }
 
+/* Whether some node computes something wrong of constants alone: then it is no variable that lacks. */
+static bool folds_wrong(const struct experiments *how, const struct test_case *test)
+{
+    const struct model *model = test_case_model(test, NULL);
+    double start = clock_seconds();
+    bool wrong = false;
+    struct node_values *values = model->graph->n_node > 1 ? node_values_new(test) : NULL;
+    for (size_t i = 0; values && !wrong && i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS;
+         i++)
+        wrong = node_values_constant(values, i) && answer_to(how, node_alone(values, i)) == ANSWER_WRONG;
+    node_values_free(values);
+    return wrong;
+}
+
 /* Of no answer, any answer is the cure, and so is another failure: they are other bugs. */
 static bool is_cured_by_feeding(const struct experiments *how, const struct test_case *test)
 {
@@ -255,7 +276,8 @@ static struct test_case *try_constants(const struct experiments *how, struct tes
         test_case_free(with);
         return NULL;
     }
-    if (is_cured_by_feeding(how, test) || (answer == ANSWER_SAME && is_cured_by_feeding(how, with)))
+    if ((is_cured_by_feeding(how, test) || (answer == ANSWER_SAME && is_cured_by_feeding(how, with))) &&
+        !folds_wrong(how, test))
         join(cures, CURE_FED);
     if (answer == ANSWER_SAME && !test->n_inputs)
         return with;
@@ -272,7 +294,7 @@ static void try_forms(const struct experiments *how, struct test_case *test,
     if (base)
         try_rules(how, base, &cures, evidence);
     for (size_t i = 0; base && i < sizeof data / sizeof *data; i++)
-        if (is_right(how, data[i].make(base)))
+        if (!evidence_has_word(cures.data, data[i].cure) && is_right(how, data[i].make(base)))
             join(&cures, data[i].cure);
     evidence->cures = arena_strdup(&evidence->arena, cures.data);
     test_case_free(base);
@@ -299,9 +321,9 @@ static bool gives_scalar(const struct trial_done *done)
     return false;
 }
 
-/* Whether a cure by matrices of one row is about the lists. In a model of several nodes another node's list
- * may be what was changed; and what gives a scalar gives none with a row, which may be the cure: Squeeze of a
- * list of one, or the product of two vectors. */
+/* Whether a cure by matrices of one row is about the lists. In a model of several nodes, none of which fails
+ * by itself, another node's list may be what was changed; and what gives a scalar gives none with a row,
+ * which may be the cure: Squeeze of a list of one, or the product of two vectors. */
 static bool tells_of_lists(const struct trial_done *done, const struct model *model)
 {
     return model->graph->n_node == 1 && !gives_scalar(done);
@@ -319,28 +341,44 @@ static void look_elsewhere(const struct experiments *how, bool lists, struct fin
     str_release(&general);
 }
 
-static bool has_passes(const struct experiments *how)
+/* The names of the passes that the engine can leave out, "A+B"; NULL when it has none. */
+static const char *passes_of(const struct experiments *how)
 {
     const Assay__Welcome *welcome = panel_engine(how->panel, 0)->welcome;
     for (size_t i = 0; welcome && i < welcome->n_knobs; i++)
         if (strchr(welcome->knobs[i]->values, '+')) /* releases/bisect.h */
-            return true;
-    return false;
+            return welcome->knobs[i]->values;
+    return NULL;
+}
+
+/* The pass that the engine itself names as the place where it failed, as in "FuseReluClip::Apply"; NULL when
+ * it names none. A pass in front may be all that brings the nodes together. */
+static const char *named_pass(const struct experiments *how, const char *message, struct arena *arena)
+{
+    char *names = arena_strdup(arena, passes_of(how)), *save = NULL;
+    for (char *name = strtok_r(names, "+|", &save); name; name = strtok_r(NULL, "+|", &save))
+        if (message && strstr(message, arena_printf(arena, "::%s::", name)))
+            return name;
+    return NULL;
 }
 
 /* Which optimiser passes must be switched off, on the release of the campaign. */
-static void leave_out_passes(const struct experiments *how, struct test_case *test,
+static void leave_out_passes(const struct experiments *how, const struct trial_done *done,
                              struct finding_evidence *evidence)
 {
     struct bisect bisect;
     struct bisect_options options = {
         .registry = how->registry, .engine = panel_engine(how->panel, 0)->label, .passes_only = true};
-    if (!how->registry || !label_parse(options.engine).version.text || !has_passes(how))
+    if (!how->registry || !label_parse(options.engine).version.text || !passes_of(how))
         return;
-    if (bisect_run(&bisect, test, &options, NULL) == 0) {
+    if (bisect_run(&bisect, done->test, &options, NULL) == 0) {
         struct str passes;
         str_init(&passes);
-        for (size_t i = 0; i < bisect.n_blamed; i++)
+        const char *named =
+            bisect.n_blamed ? named_pass(how, done->results[0].message, &evidence->arena) : NULL;
+        if (named)
+            join(&passes, named);
+        for (size_t i = 0; !named && i < bisect.n_blamed; i++)
             join(&passes, bisect.blamed[i]);
         evidence->passes = arena_strdup(&evidence->arena, passes.data);
         str_release(&passes);
@@ -363,25 +401,106 @@ static void note_types(const struct trial_done *done, struct finding_evidence *e
     }
 }
 
+static int work_of(const Onnx__NodeProto *node)
+{
+    const struct op *op = op_known(node);
+    return op ? (int)op->work : WORK_ELEMENTS;
+}
+
+/* The operators that do most of the work. What a pass fuses with them, or moves across them, varies. */
+static void note_main(const struct model *model, struct finding_evidence *evidence)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    struct str main;
+    int most = 0;
+    str_init(&main);
+    for (size_t i = 0; i < graph->n_node; i++)
+        most = work_of(graph->node[i]) > most ? work_of(graph->node[i]) : most;
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (work_of(graph->node[i]) == most && !evidence_has_word(main.data, op_title(graph->node[i])))
+            join(&main, op_title(graph->node[i]));
+    evidence->main = arena_strdup(&evidence->arena, main.data);
+    str_release(&main);
+}
+
+static bool is_empty(const struct value *value)
+{
+    return value->kind == VALUE_TENSOR && !value->tensors[0].count;
+}
+
+/* Of what kind inputs and results are. */
+static void note_data(const struct trial_done *done, const struct test_case *subject,
+                      struct finding_evidence *evidence)
+{
+    const struct model *model = test_case_model(subject, NULL);
+    for (size_t i = 0; i < subject->n_inputs; i++) {
+        evidence->empty |=
+            is_empty(&subject->inputs[i]) && !other_data_is_parameter(model, subject->inputs[i].name);
+        if (!*evidence->element && subject->inputs[i].kind == VALUE_TENSOR)
+            evidence->element = dtype_name(subject->inputs[i].tensors[0].type);
+    }
+    for (size_t i = 0; i < done->reference.count; i++)
+        evidence->empty |= is_empty(&done->reference.outputs[i]);
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        for (size_t k = 0; k < model->graph->initializer[i]->n_dims; k++)
+            evidence->empty |= model->graph->initializer[i]->dims[k] == 0 &&
+                               !other_data_is_parameter(model, model->graph->initializer[i]->name);
+}
+
+/* Everything but the passes, which concern the whole model. */
+static char *run_on(const struct experiments *how, const struct trial_done *done,
+                    struct finding_evidence *evidence)
+{
+    const struct test_case *subject = trial_done_subject(done, 0);
+    const struct model *model = test_case_model(subject, NULL);
+    struct experiments own = *how;
+    struct signature signature;
+    own.deadly = verdict_is(verdict_of(done)->kind, CLASS_DEATH);
+    message_of(&own, done, &signature);
+    own.message = *signature.message ? signature.message : NULL;
+    evidence->no_inputs = constant_nodes_alone(subject);
+    note_types(done, evidence);
+    note_data(done, subject, evidence);
+    note_main(model, evidence);
+    try_forms(&own, done->test, evidence);
+    look_elsewhere(&own, tells_of_lists(done, model), evidence);
+    return vary_parameters(&own, subject, evidence);
+}
+
+/* The same on the node that is at fault by itself. False when there is none. */
+static bool run_on_stand_in(const struct experiments *how, const struct trial_done *whole,
+                            struct finding_evidence *evidence, char **text)
+{
+    struct trial_done alone;
+    struct signature signature;
+    const struct engine_info *info = panel_engine(how->panel, 0);
+    if (*evidence->passes || !stand_in_find(how, whole, &alone))
+        return false;
+    bool found = signature_of_trial(&signature, info->label, info->profile, &alone, 0);
+    if (found) {
+        evidence->alone = arena_strdup(&evidence->arena, signature.text);
+        *text = run_on(how, &alone, evidence);
+    }
+    trial_done_release(&alone);
+    return found;
+}
+
 char *experiments_run(const struct experiments *how, const struct trial_done *done,
                       struct finding_evidence *evidence)
 {
     const struct verdict *verdict = verdict_of(done);
     const struct test_case *subject = trial_done_subject(done, 0);
     const struct model *model = test_case_model(subject, NULL);
-    if (!model || model->graph->n_node > LARGE || done->test->equivalence || subject->gradient ||
+    struct experiments own = *how;
+    char *text = NULL;
+    if (!model || done->test->equivalence || subject->gradient ||
         !verdict_is(verdict->kind, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
         verdict_row(verdict->kind)->to_deadline)
         return NULL;
-    struct experiments own = *how;
     own.deadly = verdict_is(verdict->kind, CLASS_DEATH);
-    struct signature signature;
-    message_of(&own, done, &signature);
-    own.message = *signature.message ? signature.message : NULL;
-    evidence->no_inputs = constant_nodes_alone(subject);
-    note_types(done, evidence);
-    leave_out_passes(&own, done->test, evidence);
-    try_forms(&own, done->test, evidence);
-    look_elsewhere(&own, tells_of_lists(done, model), evidence);
-    return vary_parameters(&own, subject, evidence);
+    if (model->graph->n_node <= LARGE)
+        leave_out_passes(&own, done, evidence);
+    if (run_on_stand_in(&own, done, evidence, &text) || model->graph->n_node > LARGE)
+        return text;
+    return run_on(&own, done, evidence);
 }

@@ -10,6 +10,16 @@
 
 #include "case/test_case.h"
 
+/* How the cases are made: a case of its own with the same inputs, whose model may be edited until it is
+ * finished; inputs declared as they are now; and the outputs declared. The last frees the case and gives NULL
+ * when nothing was changed, or the reference cannot compute it. */
+struct test_case *other_data_begin(const struct test_case *test, struct model **model);
+void other_data_declare_inputs(struct model *model, const struct test_case *other);
+struct test_case *other_data_finish(struct test_case *other, const struct model *model, bool changed);
+
+/* Whether a node takes the value as a parameter, such as axes, and not as data. */
+bool other_data_is_parameter(const struct model *model, const char *name);
+
 /* Every NaN and infinity of inputs and weights becomes 1. */
 struct test_case *other_data_finite(const struct test_case *test);
 
@@ -19,8 +29,13 @@ struct test_case *other_data_above_lowest(const struct test_case *test);
 /* Every scalar becomes a list of one element. */
 struct test_case *other_data_ranked(const struct test_case *test);
 
-/* Every list among the inputs becomes a matrix of one row. */
+/* Every list among the inputs that is no parameter, such as axes, becomes a matrix of one row; and with them
+ * the constants, where all are lists. */
 struct test_case *other_data_two_dims(const struct test_case *test);
+struct test_case *other_data_all_two_dims(const struct test_case *test);
+
+/* Small numbers that differ from their neighbours in the place of all inputs of floating point. */
+struct test_case *other_data_counted(const struct test_case *test);
 
 /* Every dimension of 0 becomes 2; what was empty holds ones. */
 struct test_case *other_data_filled(const struct test_case *test);
@@ -28,6 +43,9 @@ struct test_case *other_data_filled(const struct test_case *test);
 /* Lists of axes, as attributes or constants, in ascending order: the operators that have them mean the same.
  */
 struct test_case *other_data_axes_sorted(const struct test_case *test);
+
+/* Axes that are counted from the back, counted from the front. */
+struct test_case *other_data_axes_forward(const struct test_case *test);
 
 /* The operands of a single node that works on elements, written out in the shape of its result. */
 struct test_case *other_data_expanded(const struct test_case *test);

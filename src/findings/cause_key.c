@@ -194,10 +194,16 @@ static bool names_source(const char *message)
     return false;
 }
 
+static bool names_axes(const char *parameter)
+{
+    return text_equal(parameter, "axis") || text_equal(parameter, "axes");
+}
+
 static void add_parameter(struct str *out, const struct finding_evidence *evidence)
 {
     str_printf(out, "parameter %s", evidence->parameter);
-    add_value(out, evidence);
+    if (!names_axes(evidence->parameter)) /* whether their sign matters, another experiment tells */
+        add_value(out, evidence);
 }
 
 /* Whether the word names an element type, as engines written in C++ call them. */
@@ -240,6 +246,49 @@ static bool add_wants_constant(struct str *out, const struct signature *signatur
     return true;
 }
 
+/* "LayerNormFusion" of "LayerNormFusionL1": the level at which a pass is run is no part of its name. */
+static void add_passes(struct str *out, const char *passes)
+{
+    size_t length = strlen(passes);
+    if (length > 2 && isdigit((unsigned char)passes[length - 1]) && passes[length - 2] == 'L')
+        length -= 2;
+    str_add(out, "pass ");
+    str_append(out, passes, length);
+}
+
+/* The pass, and where the engine noticed; that the types of what the pass made do not fit is said in several
+ * ways. */
+static bool add_refused_pass(struct str *out, const struct signature *signature,
+                             const struct finding_evidence *evidence)
+{
+    if (!*evidence->passes)
+        return false;
+    add_passes(out, evidence->passes);
+    str_add(out, "|");
+    if (names_source(signature->message))
+        str_append(out, signature->message, strcspn(signature->message, ":"));
+    else if (strstr(signature->message, "Type Error"))
+        str_add(out, "types");
+    else
+        add_message(out, signature->message);
+    return true;
+}
+
+static bool is_one_operator(const struct finding_evidence *evidence)
+{
+    return *evidence->main && !strchr(evidence->main, '+');
+}
+
+/* That an operator does not expect tensors without elements is noticed in many places. */
+static bool add_refused_empty(struct str *out, const struct signature *signature,
+                              const struct finding_evidence *evidence)
+{
+    if (!evidence->empty || !is_one_operator(evidence) || !names_source(signature->message))
+        return false;
+    str_printf(out, "%s|empty", cause_mates(evidence->main));
+    return true;
+}
+
 /* The engine's own words tell more than experiments. */
 static bool add_refusal(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
@@ -249,9 +298,9 @@ static bool add_refusal(struct str *out, const struct signature *signature,
     if (!*evidence->passes && add_wants_constant(out, signature, evidence))
         return true;
     size_t start = out->length;
-    if (*evidence->passes)
-        str_printf(out, "pass %s", evidence->passes);
-    else if (names_source(signature->message)) {
+    if (add_refused_pass(out, signature, evidence) || add_refused_empty(out, signature, evidence))
+        return true;
+    if (names_source(signature->message)) {
         /* Many callers may come to that place, each with inputs of its own; constants come with most. Of
          * several nodes, those in front may be why it is reached. */
         if (add_cure(out, evidence) == CLASS_CONSTANTS)
@@ -264,6 +313,9 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         str_add(out, "no inputs");
     else
         add_without_bodies(out, signature->operators);
+    if (*evidence->parameter && is_one_operator(evidence) &&
+        names_source(signature->message)) /* the place may be one that all come by */
+        str_printf(out, "%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner));
     str_add(out, out->length > start ? "|" : "");
     add_message(out, signature->message);
     return true;
@@ -311,7 +363,8 @@ static bool add_pass(struct str *out, const struct signature *signature,
 {
     if (!*evidence->passes)
         return false;
-    str_printf(out, "pass %s|", evidence->passes);
+    add_passes(out, evidence->passes);
+    str_add(out, "|");
     add_main_operators(out, signature);
     str_printf(out, "|%s|%s", signature->types, signature->message);
     return true;
@@ -325,7 +378,8 @@ static bool is_class_first(const char *name, const struct finding_evidence *evid
     str_init(&cure);
     enum class_kind kind = add_cure(&cure, evidence);
     str_release(&cure);
-    return kind == CLASS_AXES || (is_shared(kind) && is_broadcasting(name));
+    return kind == CLASS_AXES || (is_shared(kind) && is_broadcasting(name)) ||
+           evidence_has_cure(evidence, "finite");
 }
 
 /* An engine that dies of a model without inputs, always in the same place. */
@@ -335,6 +389,8 @@ static bool add_death(struct str *out, const struct signature *signature,
     if (kin_of(signature) != KIN_CRASH || !evidence->no_inputs || !*signature->message)
         return false;
     str_printf(out, "no inputs|%s|%s", signature->types, signature->message);
+    if (evidence->empty) /* that may be what matters */
+        str_printf(out, "|%s", cause_mates(evidence->main));
     return true;
 }
 
@@ -362,7 +418,10 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     }
     if (!evidence->by_operator)
         return false;
-    str_printf(out, "%s|%s||%s", name, signature->types, signature->message);
+    /* What ends the engine in the same place for operators of a kind, does so for one reason. */
+    bool same_place = kin_of(signature) == KIN_CRASH && *signature->message;
+    str_printf(out, "%s|%s|%s|%s", same_place ? cause_mates(name) : name, signature->types,
+               same_place ? "" : signature->attributes, signature->message);
     return true;
 }
 
@@ -395,12 +454,31 @@ static bool add_general(struct str *out, const struct signature *signature,
     return class != NULL;
 }
 
-void cause_key(struct str *out, const struct signature *signature, const struct finding_evidence *evidence)
+/* How axes are written down, which means the same in any way; the symptom is chance. */
+static bool add_axes(struct str *out, const struct signature *signature,
+                     const struct finding_evidence *evidence)
+{
+    static const char *const cures[] = {"axes-forward", "axes-sorted"};
+    for (size_t i = 0; is_one_operator(evidence) && i < sizeof cures / sizeof *cures; i++)
+        if (evidence_has_cure(evidence, cures[i])) {
+            str_printf(out, "any|%s|%s|cured by %s", signature->engine, cause_mates(evidence->main),
+                       cures[i]);
+            return true;
+        }
+    return false;
+}
+
+void cause_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence)
 {
     size_t start = out->length;
+    struct signature alone;
+    const struct signature *signature =
+        *evidence->alone && signature_parse(&alone, evidence->alone) ? &alone : whole;
     bool own = signature->symptom == SYMPTOM_COUNT || text_equal(signature->message, "gradient") ||
                symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
     if (!own && !*evidence->passes && add_general(out, signature, evidence))
+        return;
+    if (!own && !*evidence->passes && add_axes(out, signature, evidence))
         return;
     str_printf(out, "%s|%s|", symptom_word(signature->symptom), signature->engine);
     if (!own && (kin_of(signature) == KIN_REFUSAL

@@ -18,7 +18,10 @@ void evidence_init(struct finding_evidence *evidence)
                                           .constant = "",
                                           .general = "",
                                           .wanted = "",
-                                          .made = ""};
+                                          .made = "",
+                                          .alone = "",
+                                          .main = "",
+                                          .element = ""};
     arena_init(&evidence->arena);
 }
 
@@ -55,8 +58,12 @@ void evidence_write(struct str *out, const struct finding_evidence *evidence)
     json_string(&json, "general", evidence->general);
     json_string(&json, "wanted", evidence->wanted);
     json_string(&json, "made", evidence->made);
+    json_string(&json, "alone", evidence->alone);
+    json_string(&json, "main", evidence->main);
+    json_string(&json, "element", evidence->element);
     json_bool(&json, "by_operator", evidence->by_operator);
     json_bool(&json, "no_inputs", evidence->no_inputs);
+    json_bool(&json, "empty", evidence->empty);
     json_end(&json);
 }
 
@@ -101,8 +108,12 @@ void evidence_read(struct finding_evidence *evidence, const char *text, size_t s
         evidence->general = read_text(&evidence->arena, top, "general");
         evidence->wanted = read_text(&evidence->arena, top, "wanted");
         evidence->made = read_text(&evidence->arena, top, "made");
+        evidence->alone = read_text(&evidence->arena, top, "alone");
+        evidence->main = read_text(&evidence->arena, top, "main");
+        evidence->element = read_text(&evidence->arena, top, "element");
         evidence->by_operator = read_bool(top, "by_operator");
         evidence->no_inputs = read_bool(top, "no_inputs");
+        evidence->empty = read_bool(top, "empty");
     }
     arena_release(&arena);
 }

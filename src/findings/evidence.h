@@ -18,11 +18,11 @@ struct finding_evidence {
         *value; /* of the parameter, or of the first of several; of a list of words those that matter */
     const char *owner; /* the operator that has it */
     /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
-     * "axes-sorted", operands "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest
-     * of their type, "filled" tensors in the place of empty ones, "ranked" ones of scalars, inputs of
-     * "two-dims" in the place of lists, and data of "another-type". Of a case without an answer: outputs that
-     * are sums "with-variables"; a node on constants alone that is "fed" a variable, where another failure
-     * is a cure, too. */
+     * "axes-sorted", "axes-forward" (from the front, where they are counted from the back), operands
+     * "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest of their type, "filled"
+     * tensors in the place of empty ones, "ranked" ones of scalars, inputs of "two-dims" in the place of
+     * lists, and data of "another-type". Of a case without an answer: outputs that are sums "with-variables";
+     * a node on constants alone that is "fed" a variable, where another failure is a cure, too. */
     const char *cures;
     const char *constant; /* the element type of the constant that must be one, "uint8" */
     /* Classes of inputs that the failure needs and that unrelated operators fail on, too: "constants",
@@ -30,8 +30,14 @@ struct finding_evidence {
     const char *general;
     const char *wanted; /* the right element type of the first output that has a wrong one, "int32" */
     const char *made;   /* the element type that came in the place of the right one, "float32" */
-    bool by_operator;   /* it fails whatever its parameters */
-    bool no_inputs;     /* the model computes constants alone */
+    /* Of a model of several nodes: the signature of the first node that is at fault by itself
+     * (campaign/stand_in.h); all else is then about that node alone. */
+    const char *alone;
+    const char *main;    /* the operators that do most of the work, each once: "MatMul"; of one node, it */
+    const char *element; /* the element type of the model's first input, "int32" */
+    bool by_operator;    /* it fails whatever its parameters */
+    bool no_inputs;      /* the model computes constants alone */
+    bool empty;          /* an input or a right result has no elements */
 };
 
 /* Nothing found yet. The caller releases it. */

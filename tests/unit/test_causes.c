@@ -165,6 +165,50 @@ static void test_one_bug_of_others(void **state)
     same(made, COUNT(made));
 }
 
+/* Of models of several nodes, what one node does; of operators, what several places notice. */
+static void test_one_bug_noticed_elsewhere(void **state)
+{
+    (void)state;
+    static const char slice[] = "{\"alone\": \"wrong|opencv|Slice|any||\", \"parameter\": \"starts\", "
+                                "\"owner\": \"Slice\", \"main\": \"Slice\"}";
+    static const struct row behind[] = {
+        {"refused|opencv|Slice+Reshape|||reshape_layer.cpp:#: error: maskTotal", slice},
+        {"refused|opencv|Concat+Slice+Transpose|||concat_layer.cpp:#: error: shape", slice},
+        {"wrong|opencv|Slice|any||",
+         "{\"parameter\": \"starts\", \"owner\": \"Slice\", \"main\": \"Slice\"}"},
+    };
+    static const struct row forward[] = {
+        {"crash|opencv|ScatterElements|any||parallel_for_<forward",
+         "{\"parameter\": \"axis\", \"owner\": "
+         "\"ScatterElements\", \"main\": \"ScatterElements\", \"cures\": \"axes-forward\"}"},
+        {"crash-fpe|opencv|ScatterElements|any||fastMalloc<create",
+         "{\"main\": \"ScatterElements\", \"cures\": \"axes-forward\"}"},
+    };
+    static const struct row empty[] = {
+        {"refused|opencv|Slice|||slice_layer.cpp:#: error: end != start",
+         "{\"main\": \"Slice\", \"empty\": true, \"parameter\": \"starts\", \"owner\": \"Slice\"}"},
+        {"refused|opencv|Slice|||slice_layer.cpp:#: error: end > start",
+         "{\"main\": \"Slice\", \"empty\": true}"},
+    };
+    static const struct row levels[] = {
+        {"refused|onnxruntime|LayerNormalization|||Type Error: Type parameter (?) bound to different types",
+         "{\"passes\": \"LayerNormFusionL1\"}"},
+        {"refused|onnxruntime|LayerNormalization|||This is an invalid model. Type Error: Type 'tensor(T)'",
+         "{\"passes\": \"LayerNormFusionL2\"}"},
+    };
+    static const struct row wordings[] = {
+        {"refused|onnxruntime|upsamplebase.h|||upsamplebase.h:# ScalesValidation 'Cubic' mode",
+         "{\"passes\": \"TransposeOptimizer\"}"},
+        {"refused|onnxruntime|upsamplebase.h|||upsamplebase.h:# ScalesValidation 'Linear' mode",
+         "{\"passes\": \"TransposeOptimizer\"}"},
+    };
+    same(behind, COUNT(behind));
+    same(forward, COUNT(forward));
+    same(empty, COUNT(empty));
+    same(levels, COUNT(levels));
+    same(wordings, COUNT(wordings));
+}
+
 static void test_other_bugs(void **state)
 {
     (void)state;
@@ -192,7 +236,9 @@ static void test_other_bugs(void **state)
         {"refused|opencv|Shape+Reshape|||reshape_layer.cpp:#: error: (#:Assertion failed) maskTotal", "{}"},
         {"refused|opencv|Celu|||an empty network", "{}"},
         {"refused|opencv|Reshape|||an empty network", "{}"},
-        {"wrong|opencv|Gather|any||", "{\"parameter\": \"axis\", \"value\": \"-1\", \"owner\": \"Gather\"}"},
+        {"wrong|opencv|Gather|any||", /* because it is counted from the back */
+         "{\"parameter\": \"axis\", \"owner\": \"Gather\", \"main\": \"Gather\", \"cures\": "
+         "\"axes-forward\"}"},
         {"wrong|opencv|Gather|any||", "{\"parameter\": \"axis\", \"value\": \"1\", \"owner\": \"Gather\"}"},
         {"wrong|opencv|Squeeze|any||",
          "{\"parameter\": \"axes\", \"value\": \"-1\", \"owner\": \"Squeeze\"}"},
@@ -217,6 +263,8 @@ static void test_other_bugs(void **state)
         {"wrong|opencv|Concat|any||", /* of one operand: memory that is never written */
          "{\"cures\": \"identity+other-type+two-dims\", \"general\": \"lists\"}"},
         {"inconsistent|onnxruntime|Conv|f32||auto-pad", "{\"by_operator\": true}"},
+        {"shape|opencv|ConvTranspose|any||", "{\"by_operator\": true}"},
+        {"shape|opencv|ConvTranspose|any|auto_pad=SAME_UPPER|", "{\"by_operator\": true}"},
     };
     apart(rows, COUNT(rows));
 }
@@ -315,9 +363,13 @@ static void test_store(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_bug),    cmocka_unit_test(test_one_bug_of_others),
-        cmocka_unit_test(test_other_bugs), cmocka_unit_test(test_nothing_known),
-        cmocka_unit_test(test_mates),      cmocka_unit_test(test_store),
+        cmocka_unit_test(test_one_bug),
+        cmocka_unit_test(test_one_bug_of_others),
+        cmocka_unit_test(test_one_bug_noticed_elsewhere),
+        cmocka_unit_test(test_other_bugs),
+        cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_mates),
+        cmocka_unit_test(test_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

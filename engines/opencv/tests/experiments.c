@@ -1,0 +1,61 @@
+/* Lists as a class of inputs that OpenCV fails on whatever the operator, as experiments find it. */
+#include "unit/scene.h"
+
+#include "campaign/experiments.h"
+
+#include <stddef.h>
+
+/* The evidence of a case that the engine must fail on. */
+static void look(struct scene *scene, const char *text, struct finding_evidence *evidence)
+{
+    struct trial_done done;
+    struct trials *trials = trials_new(&(struct trial_options){.panel = &scene->panel});
+    assert_int_equal(trials_submit(trials, case_of_text(text, 1), NULL, NULL), 0);
+    assert_int_equal(trials_next(trials, &done, NULL), 1);
+    trials_free(trials);
+    assert_true(verdict_is_finding(done.judgement.verdicts[0].kind));
+    evidence_init(evidence);
+    free(experiments_run(&(struct experiments){.panel = &scene->panel}, &done, evidence));
+    trial_done_release(&done);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    scene_open(&scene, LABELS("opencv"));
+    look(&scene, "g (float[3] x) => (float[3] y) { y = Softmax<axis = -1>(x) }", &evidence);
+    assert_true(evidence_has_cure(&evidence, "two-dims"));
+    assert_string_equal(evidence.general, "lists");
+    evidence_release(&evidence);
+    scene_close(&scene);
+}
+
+/* A row cures these, too, but what they give is then no scalar any more: that may be the cure. */
+static void test_scalars(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "g (float[1] x) => (float y) <int64[1] a = {0}> { y = Squeeze(x, a) }",
+        "g (float[1] x, float[1] z) => (float y) { y = MatMul(x, z) }",
+    };
+    struct scene scene;
+    size_t cured = 0;
+    scene_open(&scene, LABELS("opencv"));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct finding_evidence evidence;
+        look(&scene, texts[i], &evidence);
+        cured += evidence_has_cure(&evidence, "two-dims");
+        assert_string_equal(evidence.general, "");
+        evidence_release(&evidence);
+    }
+    assert_true(cured > 0); /* else nothing was shown */
+    scene_close(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists), cmocka_unit_test(test_scalars)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

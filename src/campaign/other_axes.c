@@ -1,0 +1,132 @@
+#include "campaign/other_data.h"
+
+#include "locate/expected.h"
+#include "model/build.h"
+#include "model/edit.h"
+#include "ops/op.h"
+
+#include <stdlib.h>
+
+/* A change of the axes that a node names, of a tensor of this rank; whether there was anything to change. */
+typedef bool change_axes(int64_t *axes, size_t count, int rank);
+
+static int compare_ints(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool count_forward(int64_t *axes, size_t count, int rank)
+{
+    bool changed = false;
+    for (size_t i = 0; i < count; i++)
+        if (axes[i] < 0 && axes[i] >= -rank) {
+            axes[i] += rank;
+            changed = true;
+        }
+    return changed;
+}
+
+/* Counted from the front, as -1 is the last. */
+static bool sort(int64_t *axes, size_t count, int rank)
+{
+    bool sorted = true;
+    count_forward(axes, count, rank);
+    for (size_t i = 1; i < count; i++)
+        sorted &= axes[i - 1] <= axes[i];
+    qsort(axes, count, sizeof *axes, compare_ints);
+    return !sorted;
+}
+
+static bool change_constant(struct model *model, const char *name, int rank, change_axes *change)
+{
+    bool changed = false;
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (!text_equal(model->graph->initializer[i]->name, name) ||
+            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+            continue;
+        changed = tensor.type == DTYPE_INT64 && change(tensor.data, tensor.count, rank) &&
+                  model_replace_initializer(model, name, &tensor, NULL) == 0;
+        tensor_release(&tensor);
+        break;
+    }
+    return changed;
+}
+
+/* The rank of an input or constant of the case; 0 of what a node makes. */
+static int rank_of(const struct test_case *test, const struct model *model, const char *name)
+{
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (test->inputs[i].kind == VALUE_TENSOR && text_equal(test->inputs[i].name, name))
+            return test->inputs[i].tensors[0].shape.rank;
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        if (text_equal(model->graph->initializer[i]->name, name))
+            return (int)model->graph->initializer[i]->n_dims;
+    return 0;
+}
+
+static bool names_axes(const char *name)
+{
+    return text_equal(name, "axes") || text_equal(name, "axis");
+}
+
+static bool change_node(const struct test_case *test, struct model *model, Onnx__NodeProto *node,
+                        change_axes *change)
+{
+    const struct op *op = op_of(node);
+    int rank = node->n_input ? rank_of(test, model, node->input[0]) : 0;
+    bool changed = false;
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        Onnx__AttributeProto *attribute = node->attribute[i];
+        if (!names_axes(attribute->name))
+            continue;
+        changed |= attribute->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
+                       ? change(&attribute->i, 1, rank)
+                       : change(attribute->ints, attribute->n_ints, rank);
+    }
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (param->kind == PARAM_INPUT && names_axes(param->name) && param->input < node->n_input)
+            changed |= change_constant(model, node->input[param->input], rank, change);
+    return changed;
+}
+
+/* Whether both cases must give the same: a list of axes may have to go with another list. */
+static bool are_equivalent(const struct test_case *a, const struct test_case *b)
+{
+    struct expected first, second;
+    bool same = false;
+    if (expected_compute(&first, test_case_model(a, NULL), false, a->inputs, a->n_inputs))
+        return false;
+    if (!expected_compute(&second, test_case_model(b, NULL), false, b->inputs, b->n_inputs)) {
+        same = expected_apart(&first, &second) <= 0;
+        expected_release(&second);
+    }
+    expected_release(&first);
+    return same;
+}
+
+static struct test_case *with_axes(const struct test_case *test, change_axes *change)
+{
+    struct model *model;
+    struct test_case *other = other_data_begin(test, &model);
+    bool changed = false;
+    for (size_t i = 0; other && i < model->graph->n_node; i++)
+        changed |= change_node(test, model, model->graph->node[i], change);
+    other = other ? other_data_finish(other, model, changed) : NULL;
+    if (other && !are_equivalent(test, other)) {
+        test_case_free(other);
+        other = NULL;
+    }
+    return other;
+}
+
+struct test_case *other_data_axes_sorted(const struct test_case *test)
+{
+    return with_axes(test, sort);
+}
+
+struct test_case *other_data_axes_forward(const struct test_case *test)
+{
+    return with_axes(test, count_forward);
+}

@@ -1,0 +1,146 @@
+#include "campaign/other_data.h"
+
+#include "base/str.h"
+#include "model/build.h"
+#include "model/edit.h"
+#include "ops/op.h"
+
+#include <string.h>
+
+static bool make_row(struct tensor *tensor)
+{
+    bool list = tensor->shape.rank == 1;
+    if (list)
+        tensor->shape = (struct shape){.rank = 2, .dims = {1, tensor->shape.dims[0]}};
+    return list;
+}
+
+bool other_data_is_parameter(const struct model *model, const char *name)
+{
+    for (size_t i = 0; i < model->graph->n_node; i++) {
+        const Onnx__NodeProto *node = model->graph->node[i];
+        const struct op *op = op_of(node);
+        for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+            if (param->kind == PARAM_INPUT && param->input < node->n_input &&
+                text_equal(node->input[param->input], name))
+                return true;
+    }
+    return false;
+}
+
+static bool change_inputs(struct test_case *other, struct model *model)
+{
+    bool changed = false;
+    for (size_t i = 0; i < other->n_inputs; i++)
+        if (other->inputs[i].kind == VALUE_TENSOR && !other_data_is_parameter(model, other->inputs[i].name))
+            changed |= make_row(&other->inputs[i].tensors[0]);
+    other_data_declare_inputs(model, other);
+    return changed;
+}
+
+static bool change_constants(struct model *model)
+{
+    bool changed = false;
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        struct tensor tensor;
+        const char *name = model->graph->initializer[i]->name;
+        if (other_data_is_parameter(model, name) ||
+            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+            continue;
+        changed |= make_row(&tensor) && model_replace_initializer(model, name, &tensor, NULL) == 0;
+        tensor_release(&tensor);
+    }
+    return changed;
+}
+
+/* Whether the value was a list and is a row. */
+static bool is_row(const struct test_case *test, const struct test_case *other, const char *name)
+{
+    for (size_t i = 0; i < other->n_inputs; i++)
+        if (text_equal(other->inputs[i].name, name))
+            return test->inputs[i].kind == VALUE_TENSOR && test->inputs[i].tensors[0].shape.rank == 1 &&
+                   other->inputs[i].tensors[0].shape.rank == 2;
+    return false;
+}
+
+static char unused_letter(const char *equation)
+{
+    for (char letter = 'a'; letter <= 'z'; letter++)
+        if (!strchr(equation, letter))
+            return letter;
+    return '\0';
+}
+
+/* Einsum names the dimensions of its operands: the new one, of size 1, gets a letter of its own, which the
+ * result has, too. */
+static void name_dimensions(const struct test_case *test, const struct test_case *other, struct model *model,
+                            Onnx__NodeProto *node)
+{
+    const Onnx__AttributeProto *attribute = node_attribute(node, "equation");
+    if (!attribute)
+        return;
+    char *left = arena_printf(&model->arena, "%.*s", (int)attribute->s.len, (const char *)attribute->s.data);
+    char *right = strstr(left, "->");
+    struct str equation, letters;
+    str_init(&equation);
+    str_init(&letters);
+    str_add(&letters, left);
+    size_t all = letters.length, operand = 0;
+    if (right)
+        *right = '\0';
+    for (char *term = left; term && operand < node->n_input; operand++) {
+        char *comma = strchr(term, ','), letter = unused_letter(letters.data);
+        if (comma)
+            *comma = '\0';
+        str_add(&equation, operand ? "," : "");
+        if (letter && !strchr(term, '.') && is_row(test, other, node->input[operand])) {
+            str_append(&equation, &letter, 1);
+            str_append(&letters, &letter, 1);
+        }
+        str_add(&equation, term);
+        term = comma ? comma + 1 : NULL;
+    }
+    if (right)
+        str_printf(&equation, "->%s%s", letters.data + all, right + 2);
+    node_set_string(&model->arena, node, "equation", arena_strdup(&model->arena, equation.data));
+    str_release(&letters);
+    str_release(&equation);
+}
+
+/* Whether all operands are lists: as rows they mean the same as before. */
+static bool are_all_lists(const struct test_case *test, const struct model *model)
+{
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (test->inputs[i].kind != VALUE_TENSOR || test->inputs[i].tensors[0].shape.rank != 1)
+            return false;
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        if (model->graph->initializer[i]->n_dims != 1 &&
+            !other_data_is_parameter(model, model->graph->initializer[i]->name))
+            return false;
+    return true;
+}
+
+static struct test_case *with_rows(const struct test_case *test, bool constants)
+{
+    struct model *model;
+    struct test_case *other = other_data_begin(test, &model);
+    if (!other)
+        return NULL;
+    bool changed = change_inputs(other, model);
+    if (constants)
+        changed = are_all_lists(test, test_case_model(test, NULL)) && change_constants(model);
+    for (size_t i = 0; changed && i < model->graph->n_node; i++)
+        if (text_equal(model->graph->node[i]->op_type, "Einsum"))
+            name_dimensions(test, other, model, model->graph->node[i]);
+    return other_data_finish(other, model, changed);
+}
+
+struct test_case *other_data_two_dims(const struct test_case *test)
+{
+    return with_rows(test, false);
+}
+
+struct test_case *other_data_all_two_dims(const struct test_case *test)
+{
+    return with_rows(test, true);
+}

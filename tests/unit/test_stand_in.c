@@ -1,0 +1,136 @@
+/* Nodes of a case by themselves, the node at fault among them, and what experiments say of it. */
+#include "scene.h"
+
+#include "campaign/node_alone.h"
+#include "campaign/other_data.h"
+#include "campaign/stand_in.h"
+#include "findings/signature.h"
+#include "locate/expected.h"
+
+#include <stddef.h>
+
+static const char padded[] = "reference:fault=pad-unpad-off";
+
+/* Pad crops too little on the faulty engine, and Add, whose operands do not fit then, notices. */
+#define CROPPED                                                           \
+    "g (float[6] x, float[4] z) => (float[4] y) <int64[2] p = {-1, -1}> " \
+    "{ a = Abs(x) c = Pad(a, p) s = Add(c, z) y = Neg(s) }"
+
+static struct trial_done try_on(struct scene *scene, const char *text)
+{
+    struct trial_done done;
+    struct trials *trials = trials_new(&(struct trial_options){.panel = &scene->panel});
+    assert_int_equal(trials_submit(trials, case_of_text(text, 1), NULL, NULL), 0);
+    assert_int_equal(trials_next(trials, &done, NULL), 1);
+    trials_free(trials);
+    return done;
+}
+
+static void assert_right(const struct test_case *test, const char *op_type, size_t nodes)
+{
+    struct expected expected;
+    const struct model *model = test_case_model(test, NULL);
+    assert_int_equal(model->graph->n_node, nodes);
+    assert_string_equal(model->graph->node[0]->op_type, op_type);
+    assert_int_equal(expected_compute(&expected, model, false, test->inputs, test->n_inputs), 0);
+    expected_release(&expected);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    bool nothing;
+    struct test_case *test = case_of_text(CROPPED, 1);
+    struct node_values *values = node_values_new(test);
+    assert_non_null(values);
+    assert_int_equal(node_values_at(values, 1), 1);
+    struct test_case *alone = node_alone(values, 1);
+    assert_right(alone, "Pad", 1);
+    assert_int_equal(alone->n_inputs, 1); /* the pads stay a constant */
+    test_case_free(alone);
+    struct test_case *rest = node_replaced(values, 1, false, &nothing);
+    assert_false(nothing);
+    assert_right(rest, "Add", 2);
+    assert_int_equal(rest->n_inputs, 2);
+    test_case_free(rest);
+    rest = node_replaced(values, 1, true, &nothing);
+    assert_right(rest, "Add", 2);
+    assert_int_equal(rest->n_inputs, 1);
+    test_case_free(rest);
+    assert_null(node_replaced(values, 3, false, &nothing));
+    assert_true(nothing);
+    node_values_free(values);
+    test_case_free(test);
+}
+
+static void test_found(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    scene_open(&scene, LABELS(padded));
+    struct trial_done whole = try_on(&scene, CROPPED);
+    struct experiments how = {.panel = &scene.panel};
+    struct trial_done alone;
+    assert_true(stand_in_find(&how, &whole, &alone));
+    assert_string_equal(test_case_model(alone.test, NULL)->graph->node[0]->op_type, "Pad");
+    trial_done_release(&alone);
+    evidence_init(&evidence);
+    free(experiments_run(&how, &whole, &evidence));
+    assert_string_equal(evidence.alone, "shape|reference:fault=pad-unpad-off|Pad|any||");
+    assert_string_equal(evidence.main, "Pad");
+    evidence_release(&evidence);
+    trial_done_release(&whole);
+    scene_close(&scene);
+}
+
+/* A fault that takes two nodes has no node that stands for it; nor is there anything to find in one node. */
+static void test_none(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct trial_done alone;
+    scene_open(&scene, LABELS(padded));
+    struct trial_done one =
+        try_on(&scene, "g (float[6] x) => (float[4] y) <int64[2] p = {-1, -1}> { y = Pad(x, p) }");
+    assert_false(stand_in_find(&(struct experiments){.panel = &scene.panel}, &one, &alone));
+    trial_done_release(&one);
+    scene_close(&scene);
+}
+
+/* Axes, and lists as rows. */
+static void test_other_forms(void **state)
+{
+    (void)state;
+    struct test_case *test = case_of_text(
+        "g (float[2,3,4] x) => (float[3] y) { y = ReduceMax<axes = [-1, 0], keepdims = 0>(x) }", 1);
+    struct test_case *forward = other_data_axes_forward(test), *sorted = other_data_axes_sorted(test);
+    const Onnx__AttributeProto *axes = test_case_model(forward, NULL)->graph->node[0]->attribute[0];
+    assert_int_equal(axes->ints[0], 2);
+    axes = test_case_model(sorted, NULL)->graph->node[0]->attribute[0];
+    assert_int_equal(axes->ints[0], 0);
+    assert_int_equal(axes->ints[1], 2);
+    test_case_free(forward);
+    test_case_free(sorted);
+    test_case_free(test);
+    test = case_of_text(
+        "g (float[2,3] x, float[3] v) => (float[2] y) { y = Einsum<equation = \"ij,j->i\">(x, v) }", 1);
+    struct test_case *rows = other_data_two_dims(test);
+    assert_non_null(rows);
+    const Onnx__AttributeProto *equation = test_case_model(rows, NULL)->graph->node[0]->attribute[0];
+    assert_int_equal(equation->s.len, strlen("ij,aj->ai"));
+    assert_memory_equal(equation->s.data, "ij,aj->ai", equation->s.len);
+    test_case_free(rows);
+    test_case_free(test);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_other_forms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
