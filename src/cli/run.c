@@ -253,7 +253,7 @@ static int check_folder(const struct work *work, struct error *err)
 
 static bool is_failure(enum outcome outcome)
 {
-    return outcome != OUTCOME_OK && outcome != OUTCOME_NO_ENGINE && outcome != OUTCOME_UNSUPPORTED;
+    return verdict_is_finding(verdict_of_outcome(outcome));
 }
 
 /* Nothing is judged here: it is enough that every engine answered. */
