@@ -186,7 +186,7 @@ static int take(struct work *work, size_t engine, size_t step)
     if (state->result.outcome != OUTCOME_OK)
         return end_course(work, engine, step);
     if (step == 0)
-        course->load_ns = state->result.load_ns;
+        course->load_ns = state->result.load_ns; /* again only after a judged step */
     course->run_ns += state->result.run_ns;
     if (decoder_choose(&work->decode->decoder, &state->result, &state->begin, &course->tokens[step])) {
         course->count++;
@@ -206,6 +206,7 @@ static int run_step(struct work *work, size_t step)
             continue;
         struct job job = {.n_inputs = work->decode->decoder.count,
                           .inputs = work->states[e].inputs,
+                          .stay = 1, /* the same model at every step */
                           .user = &work->states[e]};
         handover_give(&work->handover, &job);
         work->states[e].judged = false;

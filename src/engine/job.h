@@ -35,6 +35,9 @@ struct job {
     bool bounds; /* ask for error bounds */
     int repeat;  /* further runs, whose outputs are compared bit by bit with those of the first; see pool_next
                   */
+    /* Not 0: the model stays loaded, and the next job with this number, which has the same model and outputs,
+     * finds it so, unless the worker has loaded another one or has ended meanwhile. */
+    size_t stay;
     double deadline; /* seconds for each request; 0: the pool's deadline */
     void *user;      /* the caller's own; comes back with the result */
 };

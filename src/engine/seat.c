@@ -134,16 +134,29 @@ static void put_step(struct seat *seat, const struct task *task, size_t step)
     }
 }
 
+/* Whether a step needs no request: the model is still loaded, or stays so. */
+static bool is_left_out(const struct seat *seat, const struct task *task, size_t step)
+{
+    size_t stay = task->job.stay;
+    return stay && ((step == 0 && seat->stays == stay) || step == task_last_step(task));
+}
+
 /* Puts requests into the pipe until one must wait for shared memory. */
 static void put_requests(struct seat *seat)
 {
     while (seat->unsent) {
         struct task *task = seat->unsent;
         struct seat_half *half = NULL;
-        if (seat->worker.shared && payload_size(task, seat->unsent_step) >= WIRE_SHARED_LEAST &&
+        bool asked = !is_left_out(seat, task, seat->unsent_step);
+        if (asked && seat->worker.shared && payload_size(task, seat->unsent_step) >= WIRE_SHARED_LEAST &&
             !(half = take_half(seat)))
             break;
-        put_step(seat, task, seat->unsent_step);
+        if (asked)
+            put_step(seat, task, seat->unsent_step);
+        else if (seat->unsent_step == 0)
+            task->step = 1;
+        if (asked && seat->unsent_step == 0)
+            seat->stays = task->job.stay;
         if (half)
             half->room = seat->worker.pending.place;
         if (seat->unsent_step++ == task_last_step(task)) {
@@ -462,6 +475,8 @@ static void on_answer(struct seat *seat, struct wire_message *message)
     }
     /* After a failed load, runs can only fail too: the first failure is the result. */
     bool failed = result->outcome != OUTCOME_UNTESTED && result->outcome != OUTCOME_OK;
+    if (task->step == 0 && reply->error)
+        seat->stays = 0;
     if (task->step == 0)
         on_loaded(task, reply, took);
     else if (reply->error && !failed)
@@ -470,7 +485,8 @@ static void on_answer(struct seat *seat, struct wire_message *message)
         on_values(task, message, took);
     seat->head_since = now;
     seat->excused = 0;
-    if (task->step++ == task_last_step(task))
+    size_t last = task_last_step(task) - (task->job.stay ? 1 : 0);
+    if (task->step++ == last)
         finish_task(seat);
 }
 

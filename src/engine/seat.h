@@ -51,6 +51,7 @@ struct seat {
     struct task_list tasks; /* tasks given and not finished; the first is being worked on */
     struct task *unsent;    /* the first task with requests not yet put into the pipe; NULL: none */
     size_t unsent_step;     /* the first of these requests */
+    size_t stays; /* job.stay of the model that is loaded once all requests sent are answered; 0: none */
     struct seat_half halves[2];
     int next_half;
     uint64_t sent, answered;       /* numbers of the last request sent and answered; hello is 1 */

@@ -15,7 +15,8 @@ struct task_result {
 };
 
 /* The requests of a task are load, then 1 + repeat runs for each set not yet run, then unload. `step` counts
- * the requests answered, so it is the number of the one to be answered next. */
+ * the requests answered, so it is the number of the one to be answered next. The load is left out where the
+ * model is still loaded, and the unload where it is to stay so (job.stay). */
 struct task {
     struct task *next; /* in its list */
     struct job job;

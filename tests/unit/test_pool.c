@@ -626,6 +626,69 @@ static void a_load_that_fails_fails_all_sets(void **state)
     }
 }
 
+static struct result run_staying(struct pool *pool, int engine, const struct value *input, size_t stay)
+{
+    struct result result;
+    struct error err = {0};
+    struct job job = make_job(engine, input);
+    job.stay = stay;
+    if (pool_run_one(pool, &job, &result, &err))
+        fail_msg("%s", err.message);
+    return result;
+}
+
+/* A model that stays is loaded once, until the worker loads another one or is gone. */
+static void a_model_may_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t stay;
+        bool loads;
+    } rounds[] = {{7, true},  {7, false}, {7, false}, {8, true}, {7, true},
+                  {7, false}, {0, true},  {7, true},  {7, false}};
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){0});
+    struct value input = make_input(100, 1), large = make_input(100000, 1);
+    int engine = add(pool, registry, "identity");
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        const struct value *given = i % 2 ? &large : &input;
+        struct result result = run_staying(pool, engine, given, rounds[i].stay);
+        assert_answered(&result, given);
+        assert_int_equal(result.load_ns > 0, rounds[i].loads);
+        result_release(&result);
+    }
+    pool_rest(pool, engine);
+    struct result result = run_staying(pool, engine, &input, 7);
+    assert_answered(&result, &input);
+    assert_true(result.load_ns > 0);
+    result_release(&result);
+    value_release(&large);
+    finish(pool, registry, &input);
+}
+
+/* A model that is refused does not stay. */
+static void a_refused_model_does_not_stay(void **state)
+{
+    (void)state;
+    struct registry *registry = open_registry();
+    struct pool *pool = pool_new(&(struct pool_options){0});
+    struct value input = make_input(100, 1);
+    int engine = add(pool, registry, "reference");
+    for (int i = 0; i < 2; i++) {
+        struct result result;
+        struct error err = {0};
+        struct job job = make_job(engine, &input);
+        job.stay = 7;
+        job.model = "x";
+        job.model_size = 1;
+        assert_int_equal(pool_run_one(pool, &job, &result, &err), 0);
+        assert_int_equal(result.stage, STAGE_LOAD);
+        assert_int_not_equal(result.outcome, OUTCOME_OK);
+        result_release(&result);
+    }
+    finish(pool, registry, &input);
+}
+
 static void each_set_is_repeated(void **state)
 {
     (void)state;
@@ -665,6 +728,8 @@ int main(void)
         cmocka_unit_test(a_crash_is_its_own_sets),
         cmocka_unit_test(a_load_that_fails_fails_all_sets),
         cmocka_unit_test(each_set_is_repeated),
+        cmocka_unit_test(a_model_may_stay),
+        cmocka_unit_test(a_refused_model_does_not_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
