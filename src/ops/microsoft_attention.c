@@ -459,6 +459,8 @@ static int sample_group_query(struct draw *d)
             draw_omit(d);
     draw_int_typed(d, DTYPE_INT32, &each, lengths);
     draw_int_typed(d, DTYPE_INT32, &one, &total);
+    /* Where it is not known beforehand, the engine takes the present cache to be as long as the past one. */
+    d->inputs[d->n_inputs - 1].constant |= d->inputs[d->n_inputs - 1].source == DRAWN_NEW;
     for (int i = 0; i < 2 && rotary; i++)
         draw_range(d, d->type, &angles, -1, 1);
     draw_int(d, "num_heads", heads);
