@@ -10,7 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char activations[] = "Relu|Tanh|Sigmoid|LeakyRelu|HardSigmoid";
+/* FusedGemm has no Clip. */
+static const char gemm_activations[] = "Relu|Tanh|Sigmoid|LeakyRelu|HardSigmoid";
+static const char activations[] = "Relu|Tanh|Sigmoid|LeakyRelu|HardSigmoid|Clip";
 
 /* Parameters of an activation, in the order of the list that FusedConv has. */
 struct activation {
@@ -41,9 +43,37 @@ static void keep_width(struct bounded *y, const struct bounded *x, long double s
     }
 }
 
+/* The limits of a Clip, which are inputs of ONNX's. */
+static int clip(struct op_call *call, const struct bounded *x, const struct activation *a)
+{
+    struct shape scalar = {0};
+    struct bounded limits[2];
+    const struct bounded *in[3] = {x, &limits[0], &limits[1]};
+    int result = a->count == 2 ? 0 : call_invalid(call, "Clip has %zu parameters", a->count);
+    for (int i = 0; i < 2; i++) {
+        bounded_init(&limits[i]);
+        if (!result)
+            result = bounded_alloc(&limits[i], x->type, &scalar, false, call->err);
+        if (!result)
+            limits[i].value[0] = dtype_round(x->type, (long double)a->params[i]);
+    }
+    if (!result) {
+        struct inner step;
+        inner_begin(&step, call, "Clip");
+        result = inner_last(&step, in, 3);
+    }
+    for (int i = 0; i < 2; i++)
+        bounded_release(&limits[i]);
+    if (!result)
+        keep_width(&call->outputs[0], x, 1);
+    return result;
+}
+
 static int activate(struct op_call *call, const struct bounded *x, const struct activation *a)
 {
     struct inner step;
+    if (a->name && strcmp(a->name, "Clip") == 0)
+        return clip(call, x, a);
     if (!a->name || !*a->name) {
         inner_begin(&step, call, "Identity");
     } else if (!strstr(activations, a->name)) {
@@ -127,13 +157,17 @@ static int eval_fused_conv(struct op_call *call)
     return result;
 }
 
-static size_t draw_activation(struct draw *d, float params[2])
+static size_t draw_activation(struct draw *d, const char *words, float params[2])
 {
-    const char *name = draw_word(d, activations);
+    const char *name = draw_word(d, words);
     draw_string(d, "activation", name);
     params[0] = (float)draw_between(d, 1, 4) / 8;
     params[1] = (float)draw_between(d, 2, 4) / 8;
-    return strcmp(name, "LeakyRelu") == 0 ? 1 : strcmp(name, "HardSigmoid") == 0 ? 2 : 0;
+    if (strcmp(name, "Clip") == 0)
+        params[0] = -params[0];
+    return strcmp(name, "LeakyRelu") == 0                                  ? 1
+           : strcmp(name, "HardSigmoid") == 0 || strcmp(name, "Clip") == 0 ? 2
+                                                                           : 0;
 }
 
 static int sample_fused_gemm(struct draw *d)
@@ -158,7 +192,7 @@ static int sample_fused_gemm(struct draw *d)
         draw_float(d, "alpha", (float)draw_between(d, -8, 8) / 4);
     if (draw_chance(d, 0.4))
         draw_float(d, "beta", (float)draw_between(d, -8, 8) / 4);
-    size_t count = draw_activation(d, params);
+    size_t count = draw_activation(d, gemm_activations, params);
     if (count > 0)
         draw_float(d, "activation_alpha", params[0]);
     if (count > 1)
@@ -182,14 +216,14 @@ static int sample_fused_conv(struct draw *d)
     draw_data(d, x.type, &weights);
     if (draw_chance(d, 0.6))
         draw_data(d, x.type, &each);
-    size_t count = draw_activation(d, params);
+    size_t count = draw_activation(d, activations, params);
     if (count)
         node_set_floats(d->arena, d->node, "activation_params", params, count);
     return 0;
 }
 
 static const struct op_param gemm_params[] = {
-    {"activation", PARAM_STRING, .legal = activations},
+    {"activation", PARAM_STRING, .legal = gemm_activations},
     {"activation_alpha", PARAM_FLOAT, .legal = "0.125..1"},
     {"activation_beta", PARAM_FLOAT, .legal = "0.125..1"},
     {"activation_gamma", PARAM_FLOAT},
