@@ -557,7 +557,7 @@ const struct implementation functions[] = {
     {FORMULA("Exp", "Cephes", f_cephes_exp, -110, 88.7)},
     {FORMULA("Exp", "one rounded ln 2, fused", f_short_exp, -110, 88.7)},
     {FORMULA("Exp", "table of 16", f_table_exp, -110, 88.7)},
-    {FORMULA("Exp", "2^(x log2 e), product rounded", scaled_exp, -100, 88), .refused = true},
+    {FORMULA("Exp", "2^(x log2 e), product rounded", scaled_exp, -100, 88)},
     {FORMULA("Log", "Cephes", f_cephes_log, 1e-30, 1e30)},
     {FORMULA("Tanh", "quotient of polynomials, clamped", f_quotient_tanh, -12, 12)},
     {FORMULA("Tanh", "(1-e)/(1+e)", tanh_of_exp, -12, 12)},

@@ -20,11 +20,23 @@ static long double relative(const struct elementwise_point *s)
     return isfinite(s->y) ? library * s->unit * fabsl(s->y) : 0;
 }
 
+/* The library's error, and that of the argument where it is 2^(x log2 e), or n ln 2 is rounded before it is
+ * subtracted from x: the product and its constant err by two units of x. */
+static long double exponential_units(const struct elementwise_point *s)
+{
+    return library + 2 * fabsl(s->x);
+}
+
+static long double exponential_error(const struct elementwise_point *s)
+{
+    return isfinite(s->y) && s->y != 0 ? exponential_units(s) * s->unit * fabsl(s->y) : 0;
+}
+
 /* exp of a finite number is never 0: where long double has lost it, the result still underflows like any
  * other. */
 static long double exp_error(const struct elementwise_point *s)
 {
-    return s->y == 0 && isfinite(s->x) ? dtype_precision(s->type).smallest : relative(s);
+    return s->y == 0 && isfinite(s->x) ? dtype_precision(s->type).smallest : exponential_error(s);
 }
 
 /* Eigen's polynomial for asin is the least precise one met: 3.8 ulp. */
@@ -60,9 +72,10 @@ static long double acosh_error(const struct elementwise_point *s)
 static long double exponentials_error(const struct elementwise_point *s)
 {
     long double highest = dtype_highest(s->type);
-    bool overflows = !(fabsl(s->x) < logl(highest) * (1 - library * s->unit));
-    bool result_too = fabsl(s->y) * (1 - library * s->unit) > highest * (1 + (long double)s->unit);
-    return overflows && !result_too ? INFINITY : relative(s);
+    long double off = exponential_units(s) * s->unit;
+    bool overflows = !(fabsl(s->x) < logl(highest) * (1 - off));
+    bool result_too = fabsl(s->y) * (1 - off) > highest * (1 + (long double)s->unit);
+    return overflows && !result_too ? INFINITY : exponential_error(s);
 }
 
 #define UNARY(name)                                                 \
@@ -223,8 +236,9 @@ static long double cos_slope(const double *p, long double x)
 /* (e^x - e^-x) / 2 cancels near 0, and overflows a little before its result does. */
 static long double hyperbolic_error(const struct elementwise_point *s)
 {
-    bool overflows = !(fabsl(s->x) < logl(dtype_highest(s->type)) * (1 - library * s->unit));
-    return overflows ? INFINITY : of_scale_one(s);
+    long double off = exponential_units(s) * s->unit;
+    bool overflows = !(fabsl(s->x) < logl(dtype_highest(s->type)) * (1 - off));
+    return overflows ? INFINITY : off * (fabsl(s->y) + 1);
 }
 
 static long double erf_slope(const double *p, long double x)
