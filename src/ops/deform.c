@@ -217,7 +217,8 @@ static struct number sample_at(const struct channel *c, struct number y, struct 
         n.v = (1 - down) * ((1 - right) * pixel(c, i, j) + right * pixel(c, i, j + 1)) +
               down * ((1 - right) * pixel(c, i + 1, j) + right * pixel(c, i + 1, j + 1));
         n.h = fminl(2 * c->size, 2 * c->size * (y.h + x.h) + 8 * u * c->size) + c->hard;
-        n.l = likely_add(n.h / 6, c->likely);
+        n.l = likely_add(2 * c->size * likely_add(y.l, x.l), sqrtl(8.0L / 3) * u * c->size);
+        n.l = likely_add(fminl(n.l, n.h), c->likely);
     }
     return n;
 }

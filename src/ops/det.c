@@ -28,8 +28,8 @@ static bool pivot(long double *m, size_t n, size_t k, long double *sign)
     return true;
 }
 
-/* Elimination in long double; destroys m. */
-static long double determinant(long double *m, size_t n)
+/* Elimination in long double; destroys m. *most: the largest element met on the way. */
+static long double determinant(long double *m, size_t n, long double *most)
 {
     long double value = 1;
     for (size_t k = 0; k < n; k++) {
@@ -38,8 +38,10 @@ static long double determinant(long double *m, size_t n)
         value *= m[k * n + k];
         for (size_t i = k + 1; i < n; i++) {
             long double factor = m[i * n + k] / m[k * n + k];
-            for (size_t j = k; j < n; j++)
+            for (size_t j = k; j < n; j++) {
                 m[i * n + j] -= factor * m[k * n + j];
+                *most = fmaxl(*most, fabsl(m[i * n + j]));
+            }
         }
     }
     return value;
@@ -49,14 +51,14 @@ static long double determinant(long double *m, size_t n)
  * How far the determinant of A + E is from that of A, when no element of E is larger than `each` but for the
  * bound of A's own: the product of the lengths of rows, each made longer, less the product itself (Hadamard).
  */
-static long double reach(const struct bounded *x, size_t at, size_t n, long double each, bool likely)
+static long double reach(const struct bounded *x, size_t at, size_t n, long double each)
 {
     long double grown = 1, plain = 1;
     for (size_t i = 0; i < n; i++) {
         long double size = 0, off = 0;
         for (size_t j = 0; j < n; j++) {
             size_t k = at + i * n + j;
-            long double more = likely ? bounded_likely(x, k) : bounded_hard(x, k);
+            long double more = bounded_hard(x, k);
             size += x->value[k] * x->value[k];
             off += more * more;
         }
@@ -64,6 +66,34 @@ static long double reach(const struct bounded *x, size_t at, size_t n, long doub
         grown *= sqrtl(size) + sqrtl(off) + sqrtl((long double)n) * each;
     }
     return grown - plain;
+}
+
+/* The square of the length of row i, with the deviations of its elements or without. */
+static long double row_square(const struct bounded *x, size_t at, size_t n, size_t i, bool deviations)
+{
+    long double square = 0;
+    for (size_t k = at + i * n; k < at + (i + 1) * n; k++) {
+        long double v = deviations ? (long double)bounded_likely(x, k) : x->value[k];
+        square += v * v;
+    }
+    return square;
+}
+
+/*
+ * The deviation of the determinant when each element has an independent error, of its own deviation and of
+ * `each`: to first order the sum of the errors times their cofactors. Those of a row are as long as the
+ * volume of the other rows, at most the product of their lengths.
+ */
+static long double deviation(const struct bounded *x, size_t at, size_t n, long double each)
+{
+    long double variance = 0;
+    for (size_t i = 0; i < n; i++) {
+        long double others = 1;
+        for (size_t k = 0; k < n; k++)
+            others *= k == i ? 1 : row_square(x, at, n, k, false);
+        variance += (row_square(x, at, n, i, true) + each * each) * others;
+    }
+    return sqrtl(variance);
 }
 
 static void put_determinant(struct bounded *out, size_t at, const struct bounded *x, size_t n,
@@ -77,11 +107,13 @@ static void put_determinant(struct bounded *out, size_t at, const struct bounded
         largest = fmaxl(largest, number_most(v));
         scratch[i] = v.v;
     }
-    long double value = strange ? 0 : determinant(scratch, n);
+    long double met = largest, value = strange ? 0 : determinant(scratch, n, &met);
     /* Elements grow to at most 2^(n-1) of the largest one on the way. */
     long double grown = ldexpl(largest, n < 512 ? (int)n - 1 : 511), tiny = dtype_precision(out->type).tiny;
     long double lost = 3 * length * grown * u + length * tiny;
-    long double hard = reach(x, at * n * n, n, lost, false), likely = reach(x, at * n * n, n, lost / 8, true);
+    long double hard = reach(x, at * n * n, n, lost);
+    long double likely = likely_add(deviation(x, at * n * n, n, sqrtl(length) * met * u),
+                                    sqrtl(length / 3) * u * fabsl(value));
     hard += (length + 1) * u * (fabsl(value) + hard) + tiny * powl(fmaxl(1, grown), length);
     /* Products of some of the pivots may be larger or smaller than that of all. */
     bool strays = !(powl(fmaxl(1, largest * length), length) < dtype_highest(out->type));

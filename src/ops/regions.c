@@ -57,7 +57,7 @@ static long double plane_size(const struct plane *p)
 
 /* A region along one axis: where it begins, how wide it and a bin are, and how many samples a bin has. */
 struct stretch {
-    long double begin, size, bin, error; /* error: of any coordinate */
+    long double begin, size, bin, error, likely; /* error, likely: of any coordinate */
     int64_t grid;
     bool sure;  /* of the number of samples */
     bool exact; /* its ends are */
@@ -113,6 +113,9 @@ static struct stretch stretch_of(const struct align *a, size_t roi, int axis)
     s.bin = s.size / (long double)a->out[axis];
     s.error =
         fabsl(a->scale) * (low.h + high.h) * 2 + 8 * u * (fabsl(s.begin) + fabsl(end) + fabsl(s.size) + 1);
+    /* Roundings of numbers that are at most as large, and the ends' own deviations. */
+    s.likely = likely_add(sqrtl(8.0L / 3) * u * (fabsl(s.begin) + fabsl(end) + fabsl(s.size) + 1),
+                          2 * fabsl(a->scale) * likely_add(low.l, high.l));
     long double grid = ceill(s.bin), slack = s.error / (long double)a->out[axis];
     s.grid = a->ratio;
     if (a->ratio == 0) {
@@ -202,6 +205,8 @@ static void put_bin(struct bounded *out, size_t at, const struct align *a, const
                 range = fmaxl(p->most, 0) - fminl(p->least, 0) + 2 * p->hard;
     long double own = (s[0].error + s[1].error) * range + 8 * u * size + u * (long double)b.count * size;
     own += dtype_precision(out->type).tiny * 4;
+    long double likely = likely_add(likely_add(s[0].likely, s[1].likely) * range,
+                                    sqrtl((8 + (long double)b.count) / 3) * u * size);
     bool empty = b.count == 0;
     if (p->strange || !b.sure || !isfinite(own) || !(size * (long double)b.count < dtype_highest(out->type)))
         bounded_put_undecided(out, at, 0);
@@ -212,7 +217,7 @@ static void put_bin(struct bounded *out, size_t at, const struct align *a, const
                     a->max  ? b.largest
                     : empty ? 0
                             : b.sum / (long double)b.count,
-                    own + p->hard, likely_add(own / 6, p->likely));
+                    own + p->hard, likely_add(fminl(likely, own), p->likely));
 }
 
 /* All bins of one region in one channel. */

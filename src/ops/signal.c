@@ -151,6 +151,7 @@ static void turns_release(struct turns *t)
 /* What the bound of every element of a transform depends on. */
 struct size {
     long double magnitude; /* sum of |re| + |im|, as large as they may be */
+    long double energy;    /* sum of their squares */
     long double hard, variance;
     bool strange;
 };
@@ -163,35 +164,60 @@ static struct size lane_size(const struct lane *lane)
             struct number x = number_of(lane->x, lane->at + j * lane->step + part);
             s.strange |= !isfinite(x.v) || !isfinite(x.h);
             s.magnitude += number_most(x);
+            s.energy += number_most(x) * number_most(x);
             s.hard += x.h;
             s.variance += x.l * x.l;
         }
     return s;
 }
 
-/*
- * The error of element k of a transform of n: the larger of those of the sum as it stands, whose angle
- * tau j k / n need not be reduced, and of the way by convolution (docs/bounds/signal.md).
- */
-static long double transform_error(const struct lane *lane, const struct size *s, uint64_t n, uint64_t k,
-                                   long double u)
+/* The error of one element of a transform in units of rounding: the largest, and a standard deviation. */
+struct transform_error {
+    long double hard, likely;
+};
+
+/* How large element j of a lane may be: |re| + |im|. */
+static long double lane_most(const struct lane *lane, size_t j)
 {
-    long double length = (long double)n, plain = 0;
+    size_t at = lane->at + j * lane->step;
+    long double size = number_most(number_of(lane->x, at));
+    return lane->parts == 2 ? size + number_most(number_of(lane->x, at + 1)) : size;
+}
+
+/*
+ * Element k of a transform of n computed as the sum stands, with angles tau j k / n that need not be reduced;
+ * `walk` is the sum of the squares of the partial sums. One rounding of the angle, that of tau, is the same
+ * in all terms. See docs/bounds/signal.md.
+ */
+static struct transform_error sum_error(const struct lane *lane, const struct size *s, uint64_t n, uint64_t k,
+                                        long double walk)
+{
+    long double hard = 0, common = 0, variance = 0;
     for (size_t j = 0; j < lane->count; j++) {
-        long double size = number_most(number_of(lane->x, lane->at + j * lane->step));
-        if (lane->parts == 2)
-            size += number_most(number_of(lane->x, lane->at + j * lane->step + 1));
-        plain += size * (3 * tau * (long double)j * (long double)k / length + 6);
+        long double size = lane_most(lane, j), angle = tau * (long double)j * (long double)k / (long double)n;
+        hard += size * (3 * angle + 6);
+        common += size * angle;
+        variance += size * size * (2 * angle * angle / 3 + 4.0L / 3 + 1);
     }
-    plain += (length + 4) * s->magnitude;
-    long double fast = 8 * (log2l(4 * length) + 2) * sqrtl(2 * length) * s->magnitude;
-    return u * fmaxl(plain, fast);
+    variance += (walk + (long double)n * s->energy) / 3 + common * common / 3;
+    return (struct transform_error){hard + ((long double)n + 4) * s->magnitude, sqrtl(variance)};
+}
+
+/* By fast transforms, or for any length by convolution with a chirp; `square` is that of the result's size.
+ */
+static struct transform_error fast_error(const struct size *s, uint64_t n, long double square)
+{
+    long double length = (long double)n, steps = log2l(4 * length), turn = tau / 2 * length;
+    long double variance =
+        13.0L / 3 * length * s->energy * (18 + 2 * steps) + turn * turn * (2 * s->energy + square);
+    return (struct transform_error){(8 * (steps + 2) * sqrtl(2 * length) + 9 * turn) * s->magnitude,
+                                    sqrtl(variance)};
 }
 
 static void put_element(struct bounded *out, size_t at, const struct lane *lane, const struct size *s,
                         const struct turns *t, uint64_t k, bool inverse)
 {
-    long double re = 0, im = 0, u = unit_of(out->type);
+    long double re = 0, im = 0, walk = 0, u = unit_of(out->type);
     for (size_t j = 0; j < lane->count; j++) {
         uint64_t turn = (uint64_t)j * k % t->n;
         long double c = t->cosines[turn], d = inverse ? t->sines[turn] : -t->sines[turn];
@@ -199,11 +225,14 @@ static void put_element(struct bounded *out, size_t at, const struct lane *lane,
         long double b = lane->parts == 2 ? lane->x->value[lane->at + j * lane->step + 1] : 0;
         re += a * c - b * d;
         im += a * d + b * c;
+        walk += re * re + im * im;
     }
-    long double own = transform_error(lane, s, t->n, k, u), by = inverse ? (long double)t->n : 1;
+    struct transform_error sum = sum_error(lane, s, t->n, k, walk),
+                           fast = fast_error(s, t->n, re * re + im * im);
+    long double own = fmaxl(sum.hard, fast.hard) * u, by = inverse ? (long double)t->n : 1;
     own += inverse ? 2 * u * s->magnitude : 0;
     long double hard = (own + s->hard) / by + dtype_precision(out->type).tiny * (long double)(t->n + 1);
-    long double likely = likely_add(own / 6, sqrtl(s->variance)) / by;
+    long double likely = likely_add(fmaxl(sum.likely, fast.likely) * u, sqrtl(s->variance)) / by;
     /* On the way numbers may be larger than the results. */
     if (s->strange || !(s->magnitude * 8 * (long double)t->n < dtype_highest(out->type))) {
         bounded_put_undecided(out, at, 0);
