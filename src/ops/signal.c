@@ -73,8 +73,8 @@ static int eval_window(struct op_call *call, const struct cosines *w)
     int64_t size;
     if (output_type(call, DTYPES_NUMBER, &type) || call_int_single(call, 0, &size))
         return -1;
-    if (size < 0)
-        return call_invalid(call, "size %" PRId64 " is negative", size);
+    if (size < 1)
+        return call_invalid(call, "size %" PRId64 " is not positive", size);
     struct bounded *out = call_output(call, 0, type, &(struct shape){1, {size}});
     if (!out || call->shapes_only)
         return out ? 0 : -1;
@@ -105,7 +105,7 @@ static int eval_blackman(struct op_call *call)
 static int sample_window(struct draw *d)
 {
     struct shape scalar = {0};
-    int64_t size = draw_chance(d, 0.1) ? draw_between(d, 0, 2) : draw_between(d, 2, 40);
+    int64_t size = draw_chance(d, 0.1) ? draw_between(d, 1, 2) : draw_between(d, 2, 40);
     draw_int_typed(d, d->type, &scalar, &size);
     if (draw_chance(d, 0.6))
         draw_int(d, "periodic", draw_between(d, 0, 1));
@@ -453,8 +453,8 @@ static int sample_stft(struct draw *d)
         draw_omit(d);
     if (!window || draw_chance(d, 0.5))
         draw_int_typed(d, type, &scalar, &length);
-    if (!real || draw_chance(d, 0.4))
-        draw_int(d, "onesided", real ? draw_between(d, 0, 1) : 0);
+    /* Always given: by the text it is 1 by default, but libonnx infers shapes as if it were 0. */
+    draw_int(d, "onesided", real && draw_chance(d, 0.7));
     return 0;
 }
 
