@@ -596,6 +596,6 @@ const struct op ops_scatter[] = {
      .outputs = {1, 1}, .ranks = {2, 5}, .types = {{24, MOVE_ANY}}, .params = tensor_scatter_params,
      .eval = eval_tensor_scatter, .sample = sample_tensor_scatter, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .result = RESULT_LIKE_INPUT, .work = WORK_MOVES,
-     .slope = SLOPE_EVERYWHERE, .narrow = {24, DTYPES_NARROW}, .dangers = {{DANGER_NONE}}},
+     .slope = SLOPE_EVERYWHERE, .narrow = {24, DTYPES_NARROW & ~DTYPES_INT2}, .dangers = {{DANGER_NONE}}},
     {0},
 };
