@@ -21,7 +21,7 @@ static const char *const lacking[] = {
     "unsupported",
     "does not support",
     "is not currently registered or supported", /* an element type */
-    "mode only support", /* Resize: which dims it interpolates over */
+    "mode only support",                        /* Resize: which dims it interpolates over */
     "layout_ == 0 was false",
     NULL,
 };

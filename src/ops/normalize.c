@@ -106,8 +106,10 @@ static int eval_batch(struct op_call *call)
     if (need_vector(call, 1, channels, &scale) || need_vector(call, 2, channels, &bias) ||
         need_vector(call, 3, channels, &mean) || need_vector(call, 4, channels, &variance))
         return -1;
-    if (call_int(call, "training_mode", 0) != 0 || call->n_outputs > 1)
-        return call_unsupported(call, "training mode is not supported");
+    if (call_int(call, "training_mode", 0) != 0)
+        return normalize_train(call, x, scale, bias, mean, variance);
+    if (call->n_outputs > 1)
+        return call_unsupported(call, "the outputs of training before opset 14");
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
     if (!out)
         return -1;
@@ -187,6 +189,7 @@ struct moments moments_of(const struct bounded *x, size_t start, size_t n, doubl
                               drift / count + one_pass + 2 * sqrtl((spread + drift) / count) * shift +
                                   shift * shift,
                               likely_add(sqrtl(deviation) / count, unit * q * (1 + sqrtl(count) / 2))};
+    m.variance = variance;
     m.inverse = inverse_root(variance, epsilon, unit, type);
     if (epsilon >= 2 * dtype_precision(type).tiny && squares < dtype_highest(type) / 1024)
         m.most = 2 / sqrtl(epsilon);
@@ -201,8 +204,8 @@ static bool is_far_from_overflow(const struct affine *t, const struct moments *m
     return m->most > 0 && reach * reach < room && reach * wide * scale + number_most(t->bias) < room;
 }
 
-static void put_normal(struct bounded *out, size_t i, const struct bounded *x, const struct moments *m,
-                       struct number scale, struct number bias, double unit, enum dtype type)
+void normalize_put(struct bounded *out, size_t i, const struct bounded *x, const struct moments *m,
+                   struct number scale, struct number bias, double unit, enum dtype type)
 {
     if (m->nan) {
         bounded_put(out, i, NAN, 0, 0);
@@ -244,7 +247,7 @@ static int eval_instance(struct op_call *call)
         struct moments m = moments_of(x, block * inner, inner, epsilon, unit, x->type);
         size_t c = block % channels;
         for (size_t i = block * inner; i < (block + 1) * inner; i++)
-            put_normal(out, i, x, &m, number_of(scale, c), number_of(bias, c), unit, x->type);
+            normalize_put(out, i, x, &m, number_of(scale, c), number_of(bias, c), unit, x->type);
     }
     return 0;
 }
@@ -331,7 +334,7 @@ static void run_layer(const struct layer *l)
         struct number scale = number_of(l->scale, strides_at(&l->scale_at, l->x->shape.rank, index));
         struct number bias =
             l->bias ? number_of(l->bias, strides_at(&l->bias_at, l->x->shape.rank, index)) : none;
-        put_normal(l->y, i, l->x, &m, scale, bias, l->unit, l->stash);
+        normalize_put(l->y, i, l->x, &m, scale, bias, l->unit, l->stash);
         odometer_next(index, &l->x->shape);
     }
 }
@@ -416,7 +419,7 @@ static int eval_group(struct op_call *call)
         if (i % block == 0)
             m = moments_of(x, i, block, epsilon, unit, type);
         size_t at = per_channel ? i / inner % channels : i / block % (size_t)groups;
-        put_normal(out, i, x, &m, number_of(scale, at), number_of(bias, at), unit, type);
+        normalize_put(out, i, x, &m, number_of(scale, at), number_of(bias, at), unit, type);
     }
     return 0;
 }
@@ -498,7 +501,7 @@ static int eval_rms(struct op_call *call)
         double tiny = dtype_precision(x->type).tiny;
         bool small = !m.nan && !m.undecided && number_least(number_of(x, i)) * number_least(m.inverse) < tiny;
         struct number lost = {0, small ? tiny * number_most(factor) : 0, 0};
-        put_normal(out, i, x, &m, factor, lost, unit, stash);
+        normalize_put(out, i, x, &m, factor, lost, unit, stash);
     }
     return 0;
 }

@@ -13,7 +13,7 @@ struct number inverse_root(struct number variance, double epsilon, double unit, 
 
 /* Statistics of a contiguous block. */
 struct moments {
-    struct number mean, inverse;
+    struct number mean, variance, inverse;
     long double most; /* the largest inverse when the variance is computed from squares of differences, which
                          cannot be negative; 0: not known */
     bool nan, undecided;
@@ -29,6 +29,15 @@ struct moments {
  */
 struct moments moments_of(const struct bounded *x, size_t start, size_t n, double epsilon, double unit,
                           enum dtype type);
+
+/* Element i of x, normalised: scale * (x - mean) * inverse + bias. */
+void normalize_put(struct bounded *out, size_t i, const struct bounded *x, const struct moments *m,
+                   struct number scale, struct number bias, double unit, enum dtype type);
+
+/* BatchNormalization in training: by the statistics of the batch, with which the running ones are moved on.
+ */
+int normalize_train(struct op_call *call, const struct bounded *x, const struct bounded *scale,
+                    const struct bounded *bias, const struct bounded *mean, const struct bounded *variance);
 
 /* stash_type: the type statistics are computed in; 1 (float) or 16 (bfloat16). */
 int normalize_stash(struct op_call *call, enum dtype *stash);
