@@ -428,23 +428,15 @@ static bool is_empty(const struct value *value)
     return value->kind == VALUE_TENSOR && !value->tensors[0].count;
 }
 
-/* Of what kind inputs and results are. */
+/* Of what kind inputs and results are. Where an input alone is empty, that need not be what matters. */
 static void note_data(const struct trial_done *done, const struct test_case *subject,
                       struct finding_evidence *evidence)
 {
-    const struct model *model = test_case_model(subject, NULL);
-    for (size_t i = 0; i < subject->n_inputs; i++) {
-        evidence->empty |=
-            is_empty(&subject->inputs[i]) && !other_data_is_parameter(model, subject->inputs[i].name);
+    for (size_t i = 0; i < subject->n_inputs; i++)
         if (!*evidence->element && subject->inputs[i].kind == VALUE_TENSOR)
             evidence->element = dtype_name(subject->inputs[i].tensors[0].type);
-    }
     for (size_t i = 0; i < done->reference.count; i++)
         evidence->empty |= is_empty(&done->reference.outputs[i]);
-    for (size_t i = 0; i < model->graph->n_initializer; i++)
-        for (size_t k = 0; k < model->graph->initializer[i]->n_dims; k++)
-            evidence->empty |= model->graph->initializer[i]->dims[k] == 0 &&
-                               !other_data_is_parameter(model, model->graph->initializer[i]->name);
 }
 
 /* Everything but the passes, which concern the whole model. */

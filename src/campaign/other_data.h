@@ -17,9 +17,6 @@ struct test_case *other_data_begin(const struct test_case *test, struct model **
 void other_data_declare_inputs(struct model *model, const struct test_case *other);
 struct test_case *other_data_finish(struct test_case *other, const struct model *model, bool changed);
 
-/* Whether a node takes the value as a parameter, such as axes, and not as data. */
-bool other_data_is_parameter(const struct model *model, const char *name);
-
 /* Every NaN and infinity of inputs and weights becomes 1. */
 struct test_case *other_data_finite(const struct test_case *test);
 

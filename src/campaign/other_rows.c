@@ -15,7 +15,8 @@ static bool make_row(struct tensor *tensor)
     return list;
 }
 
-bool other_data_is_parameter(const struct model *model, const char *name)
+/* Whether a node takes the value as a parameter, such as axes, and not as data. */
+static bool is_parameter(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
@@ -32,7 +33,7 @@ static bool change_inputs(struct test_case *other, struct model *model)
 {
     bool changed = false;
     for (size_t i = 0; i < other->n_inputs; i++)
-        if (other->inputs[i].kind == VALUE_TENSOR && !other_data_is_parameter(model, other->inputs[i].name))
+        if (other->inputs[i].kind == VALUE_TENSOR && !is_parameter(model, other->inputs[i].name))
             changed |= make_row(&other->inputs[i].tensors[0]);
     other_data_declare_inputs(model, other);
     return changed;
@@ -44,8 +45,7 @@ static bool change_constants(struct model *model)
     for (size_t i = 0; i < model->graph->n_initializer; i++) {
         struct tensor tensor;
         const char *name = model->graph->initializer[i]->name;
-        if (other_data_is_parameter(model, name) ||
-            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+        if (is_parameter(model, name) || model_tensor_read(model->graph->initializer[i], &tensor, NULL))
             continue;
         changed |= make_row(&tensor) && model_replace_initializer(model, name, &tensor, NULL) == 0;
         tensor_release(&tensor);
@@ -115,7 +115,7 @@ static bool are_all_lists(const struct test_case *test, const struct model *mode
             return false;
     for (size_t i = 0; i < model->graph->n_initializer; i++)
         if (model->graph->initializer[i]->n_dims != 1 &&
-            !other_data_is_parameter(model, model->graph->initializer[i]->name))
+            !is_parameter(model, model->graph->initializer[i]->name))
             return false;
     return true;
 }

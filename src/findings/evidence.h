@@ -37,7 +37,7 @@ struct finding_evidence {
     const char *element; /* the element type of the model's first input, "int32" */
     bool by_operator;    /* it fails whatever its parameters */
     bool no_inputs;      /* the model computes constants alone */
-    bool empty;          /* an input or a right result has no elements */
+    bool empty;          /* a right result has no elements */
 };
 
 /* Nothing found yet. The caller releases it. */
