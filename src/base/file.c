@@ -137,6 +137,15 @@ void file_map_close(struct file_map *map)
     *map = (struct file_map){0};
 }
 
+void file_map_forget(const void *data, size_t size)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)data, to = from + size;
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (from < to && is_mapped((const uint8_t *)data) && is_mapped((const uint8_t *)data + size - 1))
+        madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err)
 {
     int fd = file_open_regular(path, err);

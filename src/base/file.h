@@ -25,6 +25,10 @@ int file_map_open(struct file_map *map, const char *path, struct error *err);
 int file_map_fd(struct file_map *map, int fd, struct error *err); /* of an open file */
 void file_map_close(struct file_map *map);
 
+/* Gives back the memory of these bytes of a mapped file, which are read from it again when they are needed.
+ * Nothing happens to bytes that lie in no mapped file. */
+void file_map_forget(const void *data, size_t size);
+
 /*
  * Whoever cuts a file off that is mapped here would end the process (SIGBUS). From file_guard_maps on, what
  * is missing reads as zeros, and file_maps_were_cut tells, so that no result is taken from them.

@@ -1,5 +1,6 @@
 #include "eval/evaluate.h"
 
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -20,6 +21,9 @@ struct evaluator {
 };
 
 static const struct evaluate_options no_options;
+
+/* Bytes of a weight from which on the pages of its file are given back once it is read. */
+enum { FORGET_LEAST = 1 << 20 };
 
 void evaluate_pass_on(struct bounded *result)
 {
@@ -478,6 +482,8 @@ static int ensure_initializers(struct scope *scope, const struct evaluator *eval
         int result = bounded_from_tensor(&slot->own, &tensor, err);
         if (!view)
             tensor_release(&tensor);
+        else if (tensor.size >= FORGET_LEAST)
+            file_map_forget(tensor.data, tensor.size);
         if (result)
             return error_prefix(err, "initializer %s", value->name);
         slot->view = &slot->own;

@@ -1,5 +1,6 @@
 #include "locate/held_values.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "eval/evaluate.h"
 #include "model/build.h"
@@ -33,6 +34,8 @@ void held_values_drop(struct held_values *values, size_t number)
         values->known[number] = NULL;
     if (values->weights[number].data && !values->viewed[number])
         tensor_release(&values->weights[number]);
+    else if (values->weights[number].data)
+        file_map_forget(values->weights[number].data, values->weights[number].size);
     values->weights[number] = (struct tensor){0};
 }
 

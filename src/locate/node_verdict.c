@@ -103,6 +103,15 @@ int node_expect(struct recording *record, size_t number, bool loose, struct boun
     return status;
 }
 
+/* The weights of a large model are not all kept in memory because each was needed once. */
+static void drop_weights(struct recording *record, size_t number)
+{
+    const struct model_index *index = &record->test->index;
+    for (size_t i = 0; i < index->n_uses[number]; i++)
+        if (index->values[index->uses[number][i]].source == SOURCE_INITIALIZER)
+            held_values_drop(&record->values, index->uses[number][i]);
+}
+
 void node_judge(struct recording *record, size_t number, bool loose, struct verdict *verdict)
 {
     const Onnx__NodeProto *node = record->test->model->graph->node[number];
@@ -118,4 +127,5 @@ void node_judge(struct recording *record, size_t number, bool loose, struct verd
     for (size_t i = 0; i < node->n_output; i++)
         bounded_release(&expected[i]);
     free(expected);
+    drop_weights(record, number);
 }
