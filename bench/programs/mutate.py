@@ -1,5 +1,6 @@
 """Models changed at random, by their structure or byte by byte; the same for the same seed."""
 import os
+import copy
 import random
 import sys
 
@@ -63,10 +64,10 @@ def change_tree(tree, rng):
     if action < 0.12:
         del parent[index]
     elif action < 0.22:
-        parent.insert(rng.randrange(len(parent) + 1), list(field))
+        parent.insert(rng.randrange(len(parent) + 1), copy.deepcopy(field))
     elif action < 0.30:
         other, place = rng.choice(every)
-        parent.insert(index, list(other[place]))
+        parent.insert(index, copy.deepcopy(other[place]))  # which may hold the place itself
     elif action < 0.36:
         field[0] = rng.randrange(1, 30)
     elif field[1] == 0:
