@@ -6,7 +6,8 @@
  * by a_scale * b_scale / y_scale, which takes four roundings in any order, and so is the rounding to whole
  * numbers certain except near a half, where both neighbours are right.
  */
-#include "bounds/number.h"
+#include "ops/quantized.h"
+
 #include "ops/convolve.h"
 #include "ops/draw.h"
 #include "ops/draw_window.h"
@@ -24,8 +25,7 @@ static long double saturate(enum dtype type, long double value)
 }
 
 /* A whole number between the ends, each rounded to even and saturated after the zero point is added. */
-static void put_rounded(struct bounded *out, size_t i, long double value, long double error,
-                        struct number zero)
+void quantized_put(struct bounded *out, size_t i, long double value, long double error, struct number zero)
 {
     if (!isfinite(value) || !isfinite(error) || !isfinite(zero.h)) {
         bounded_put_undecided(out, i, 0);
@@ -89,7 +89,7 @@ static int put_scaled(struct op_call *call, struct bounded *out, size_t i, struc
     /* The product of scales may underflow, and the sum may not fit a half. */
     bool strays = product < dtype_precision(call->inputs[A_SCALE]->type).tiny * 4 ||
                   fabsl(sum.v) > dtype_highest(call->inputs[A_SCALE]->type) || a.v * b.v / y.v == 0;
-    put_rounded(out, i, value, strays ? INFINITY : error, zero);
+    quantized_put(out, i, value, strays ? INFINITY : error, zero);
     return 0;
 }
 
@@ -253,12 +253,12 @@ static void put_dynamic(struct bounded *y, struct bounded *scale, struct bounded
                 relative = 4 * u + (least > 0 ? slack / least : INFINITY);
     bounded_put(scale, 0, step, slack + u * step, slack / 3 + u * step / 3);
     long double place = -r->low / step;
-    put_rounded(zero, 0, saturate(DTYPE_UINT8, place), r->error / least + relative * (fabsl(place) + 1),
-                number_exact(0));
+    quantized_put(zero, 0, saturate(DTYPE_UINT8, place), r->error / least + relative * (fabsl(place) + 1),
+                  number_exact(0));
     for (size_t i = 0; i < x->count; i++) {
         long double quotient = x->value[i] / step;
-        put_rounded(y, i, quotient, bounded_hard(x, i) / least + relative * fabsl(quotient),
-                    number_of(zero, 0));
+        quantized_put(y, i, quotient, bounded_hard(x, i) / least + relative * fabsl(quotient),
+                      number_of(zero, 0));
     }
 }
 
