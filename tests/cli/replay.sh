@@ -33,10 +33,10 @@ cp "$cases"/node/test_abs/test_data_set_0/*.pb lacking/test_data_set_0
 assay replay lacking -e reference --list
 cat >lacking/finding.json <<'END'
 {"format": 1, "title": "Foo is refused", "kind": "rejected", "engine": "reference",
- "engines": [{"engine": "reference", "outcome": "unsupported", "message": "operator com.example.Foo is not supported"}]}
+ "engines": [{"engine": "reference", "outcome": "unsupported", "message": "operator com.example::Foo is not supported"}]}
 END
 assay replay lacking --list
-sed -i 's/com.example.Foo is/com.example.Bar is/' lacking/finding.json
+sed -i 's/com.example::Foo is/com.example::Bar is/' lacking/finding.json
 assay replay lacking --list
 # Trouble.
 assay replay corpus --known nowhere
