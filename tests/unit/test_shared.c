@@ -363,6 +363,17 @@ static void bundles_live_in_the_database(void **state)
     remove_place(&part);
 }
 
+/* A worker that cannot reach the database at its start gives up, so the database lives until both have. */
+static void wait_for_workers(void)
+{
+    assert_int_equal(
+        system("for i in $(seq 600); do "
+               "[ $(psql -X \"$ASSAY_TEST_POSTGRES\" -Atc \"SELECT count(*) FROM pg_stat_activity "
+               "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()\") -lt 2 ] || exit 0; "
+               "sleep 0.05; done; exit 1"),
+        0);
+}
+
 /* The database is killed twice while two workers work: they wait, and the end is the same. */
 static void a_database_that_dies_changes_nothing(void **state)
 {
@@ -370,6 +381,7 @@ static void a_database_that_dies_changes_nothing(void **state)
     char *expected = undisturbed("calm", CASES, RANGE);
     struct part part = {.campaign = "storm", .count = CASES};
     pid_t workers[] = {start_worker(&part), start_worker(&part)};
+    wait_for_workers();
     for (int i = 0; i < 2; i++) {
         usleep(700000);
         assert_int_equal(system("kill -9 $(head -1 $POSTGRES_FOLDER/data/postmaster.pid); "
