@@ -147,11 +147,7 @@ static int sample_weights(struct draw *d, const struct drawn *x, enum dtype type
     struct drawn_window w;
     if (draw_window(d, &x->shape, true, &w))
         return -1;
-    *weights = (struct shape){.rank = x->shape.rank};
-    weights->dims[0] = w.groups * draw_between(d, 1, 3);
-    weights->dims[1] = x->shape.dims[1] / w.groups;
-    for (int i = 0; i < w.rank; i++)
-        weights->dims[i + 2] = w.kernel[i];
+    *weights = draw_window_weights(d, &x->shape, &w);
     draw_data(d, type, weights);
     return 0;
 }

@@ -79,3 +79,13 @@ int draw_window(struct draw *d, const struct shape *x, bool fits, struct drawn_w
         draw_int(d, "group", w->groups);
     return 0;
 }
+
+struct shape draw_window_weights(struct draw *d, const struct shape *x, const struct drawn_window *w)
+{
+    struct shape weights = {.rank = x->rank};
+    weights.dims[0] = w->groups * draw_between(d, 1, 3);
+    weights.dims[1] = x->dims[1] / w->groups;
+    for (int i = 0; i < w->rank; i++)
+        weights.dims[i + 2] = w->kernel[i];
+    return weights;
+}

@@ -21,4 +21,7 @@ struct drawn_window {
  */
 int draw_window(struct draw *d, const struct shape *x, bool fits, struct drawn_window *w);
 
+/* The shape of weights for that window, with one to three output channels a group. */
+struct shape draw_window_weights(struct draw *d, const struct shape *x, const struct drawn_window *w);
+
 #endif

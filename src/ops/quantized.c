@@ -206,14 +206,11 @@ static int sample_qlinear_conv(struct draw *d)
 {
     struct drawn x = draw_primary_ranked(d, 3, 4);
     struct drawn_window w;
-    struct shape scalar = {0}, weights = {.rank = x.shape.rank};
+    struct shape scalar = {0};
     enum dtype type = draw_byte(d);
     if (draw_window(d, &x.shape, true, &w))
         return -1;
-    weights.dims[0] = w.groups * draw_between(d, 1, 3);
-    weights.dims[1] = x.shape.dims[1] / w.groups;
-    for (int i = 0; i < w.rank; i++)
-        weights.dims[i + 2] = w.kernel[i];
+    struct shape weights = draw_window_weights(d, &x.shape, &w);
     struct shape each = {1, {weights.dims[0]}};
     draw_quantizer(d, DTYPE_FLOAT, x.type, &scalar);
     draw_range(d, type, &weights, (double)dtype_lowest(type), (double)dtype_highest(type));
