@@ -99,6 +99,11 @@ static void stand(struct work *work)
         if (course->unjudged && !course->fault.found)
             standing_trouble(&work->standing, "%s was judged at %zu of the steps looked at: %s", label,
                              course->right, course->unjudged);
+        else if (decode->pairs[e].kind == PARTING_UNKNOWN && !decode->courses[0].unjudged)
+            standing_trouble(&work->standing,
+                             "why %s parts from %s is not known, as steps before were not judged; "
+                             "leave --judge out to judge all of them",
+                             label, work->session.labels[0]);
     }
 }
 
@@ -172,10 +177,12 @@ const struct command command_decode = {
         "\n"
         "  fault      an operator of one engine is outside its error bounds: the node, its layer and heads\n"
         "  near tie   the two logits are so near that the last operator alone may round them either way\n"
-        "  rounding   they are not that near, but every operator is within its bounds: rounding added up\n"
+        "  rounding   they are not that near, but every operator is within its bounds up to here: rounding\n"
+        "             added up\n"
         "\n"
         "The reference judges every operator on the inputs that the engine gave it, at the prompt, at the\n"
-        "steps of --judge and where engines part. For large models take a small --judge.\n"
+        "steps of --judge and where engines part. For large models take a small --judge; why engines part\n"
+        "by more than a near tie is then not known (exit status 2).\n"
         "\n"
         "The exit status is 1 only for a fault: engines that part by rounding are both right.\n",
     .examples =

@@ -73,7 +73,7 @@ static void add_parting(const struct decode_report *report, size_t engine, struc
                pair->kind == PARTING_ROUNDING ? "rounding"
                : pair->kind == PARTING_TIE    ? "a near tie"
                : pair->kind == PARTING_FAULT  ? "a fault"
-                                              : "what could not be judged");
+                                              : "what was not judged");
     str_printf(out, ": token %" PRId64 ", not %" PRId64, pair->tokens[1], pair->tokens[0]);
 }
 

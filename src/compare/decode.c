@@ -119,7 +119,8 @@ static bool is_tied(struct work *work, size_t engine, struct decode_pair *pair)
     return tied;
 }
 
-/* Why they part: both were judged at this step. */
+/* Why they part. By rounding only where all steps up to this one were judged: a fault may hide in the others.
+ */
 static void part(struct work *work, size_t engine, size_t step)
 {
     struct decode_pair *pair = &work->decode->pairs[engine];
@@ -137,9 +138,7 @@ static void part(struct work *work, size_t engine, size_t step)
         pair->kind = PARTING_TIE;
     else
         pair->kind =
-            first->right < first->judged || other->right < other->judged || first->unjudged || other->unjudged
-                ? PARTING_UNKNOWN
-                : PARTING_ROUNDING;
+            first->right == step + 1 && other->right == step + 1 ? PARTING_ROUNDING : PARTING_UNKNOWN;
 }
 
 static void look_for_partings(struct work *work, size_t step)

@@ -10,8 +10,9 @@
  *
  * - by a fault, when an operator of one of them was outside its hard bound at this step or before;
  * - by a near tie, when the two logits are so near that the last operator alone may round them either way;
- * - by rounding, when they are further apart than that, but every operator is within its bounds: rounding
- *   errors of earlier operators and steps have added up.
+ * - by rounding, when they are further apart than that, but every operator is within its bounds at this step
+ *   and all before: rounding errors of earlier operators and steps have added up;
+ * - by what was not judged, otherwise.
  */
 #ifndef COMPARE_DECODE_H
 #define COMPARE_DECODE_H
