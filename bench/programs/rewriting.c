@@ -1,8 +1,8 @@
 /*
- * Does the judge allow for what optimisers may do? bench_rewriting COUNT [SEED [FILL]]: graphs of campaigns
- * are rewritten by formulas that are the same for real numbers (rewrites.h), computed and rounded node by
- * node as an engine would, and judged as the original, its nodes taken for computed as one. What is called
- * wrong then is a false alarm.
+ * Does the judge allow for what optimisers may do? bench_rewriting COUNT [SEED [FILL [FIRST]]]: graphs of
+ * campaigns are rewritten by formulas that are the same for real numbers (rewrites.h), computed and rounded
+ * node by node as an engine would, and judged as the original, its nodes taken for computed as one. What is
+ * called wrong then is a false alarm. FIRST is the number of the first graph, as the last column has it.
  */
 #include "answers.h"
 #include "rewrites.h"
@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "campaign/fuzz_source.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,12 +62,12 @@ struct counts {
     size_t rewritten, outside, alarms;
 };
 
-static void try(const struct test_case *test, uint64_t seed, struct counts *counts)
+static void try(const struct test_case *test, uint64_t seed, uint64_t number, struct counts *counts)
 {
     const struct model *model = test_case_model(test, NULL);
     struct model *other = NULL;
     struct values all = {0};
-    struct rng rng = rng_seed(seed);
+    struct rng rng = rng_seed(seed * 1000003 + number);
     struct answers plain = {0}, loose = {0}, got = {0};
     const struct evaluate_options rounded = {.round = true}, fused = {.loose = true};
     char told[400], text[400];
@@ -83,7 +84,7 @@ static void try(const struct test_case *test, uint64_t seed, struct counts *coun
         answers_pass(loose.values, got.values, got.count, text, sizeof text))
         goto out;
     counts->alarms++;
-    printf("%s\t%s\t%s\n", told, text, test->recipe);
+    printf("%s\t%s\t%s\t%" PRIu64 "\n", told, text, test->recipe, number);
 out:
     answers_release(&plain);
     answers_release(&loose);
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
         .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, .strategy = FUZZ_RANDOM, .blocks = 4};
     if (argc > 3)
         options.generate.fill = atoi(argv[3]) + 1;
+    uint64_t first = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
     struct fuzz_source *source;
     struct error err = {0};
     struct counts counts = {0};
@@ -107,12 +109,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.message);
         return 2;
     }
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = first; i < first + count; i++) {
         struct test_case *test;
         size_t node;
         if (fuzz_source_make(source, i, &test, &node, &err))
             continue;
-        try(test, options.seed * 1000003 + i, &counts);
+        try(test, options.seed, i, &counts);
         test_case_free(test);
     }
     fuzz_source_free(source);

@@ -11,6 +11,7 @@ struct factors factors_of(const struct bounded *value)
         return own;
     for (size_t i = 0; i < value->count; i++) {
         long double size = fabsl(value->value[i]);
+        own.infinite = own.infinite || isinf(size);
         if (!(size > 0) || isinf(size))
             continue;
         own.most = fmax(own.most, ilogbl(size) + 1);
@@ -21,21 +22,21 @@ struct factors factors_of(const struct bounded *value)
 
 static struct factors times(struct factors a, struct factors b)
 {
-    return (struct factors){a.most + b.most, a.least + b.least, a.count + b.count};
+    return (struct factors){a.most + b.most, a.least + b.least, a.count + b.count, a.infinite || b.infinite};
 }
 
 static struct factors either(struct factors a, struct factors b)
 {
     return (struct factors){fmax(a.most, b.most), fmin(a.least, b.least),
-                            a.count > b.count ? a.count : b.count};
+                            a.count > b.count ? a.count : b.count, a.infinite || b.infinite};
 }
 
 /* A division may become a product with the reciprocal, which adds a rounding and may overflow. */
 static struct factors raised(struct factors a, double power)
 {
     unsigned count = power > 1 ? (unsigned)ceil(power) * a.count : a.count;
-    return power < 0 ? (struct factors){power * a.least, power * a.most, count + 1}
-                     : (struct factors){power * a.most, power * a.least, count};
+    return power < 0 ? (struct factors){power * a.least, power * a.most, count + 1, a.infinite}
+                     : (struct factors){power * a.most, power * a.least, count, a.infinite};
 }
 
 /* The factors that input i contributes to the output; none when the output is not proportional to it. */
@@ -101,7 +102,7 @@ void factors_loosen(struct bounded *value, const struct factors *factors)
     double lost =
         factors->least < range.lowest ? ldexp(1, (int)fmin(factors->most + range.lowest, DBL_MAX_EXP)) : 0;
     for (size_t i = 0; i < value->count; i++) {
-        if (factors->most >= range.highest)
+        if (factors->most >= range.highest || (factors->infinite && !isfinite(value->value[i])))
             bounded_put_undecided(value, i, value->value[i]);
         else if (lost > 0)
             bounded_set(value, i, value->value[i], bounded_hard(value, i) + lost,

@@ -99,11 +99,13 @@ static void put_root(const struct pooling *pool, size_t at, const struct sum *su
     long double most = powl(s + hard, inverse);
     long double reach = root_hard(s, inherited, hard - inherited, inverse);
     bool plain = hard == 0 && root == floorl(root) && pool->p <= 2;
-    /* pow's error grows with its argument, also below 1 where the logarithm does not. */
+    /* pow's error grows with its argument, also below 1 where the logarithm does not; the argument is that of
+     * the sum that an implementation has. */
+    long double argument = pool->p == 2 ? 0 : argument_of_power(s - hard, s + hard, (double)inverse, most);
     long double log = fabsl(logl(s + hard > 0 ? s + hard : 1));
     long double usual = pool->p == 2 ? 2 : fmaxl(8, pool->p) + log;
-    long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p) + fmaxl(1, argument_units * inverse) * log;
-    long double own = plain ? 0 : units * unit * most;
+    long double units = pool->p == 2 ? 2 : fmaxl(8, pool->p);
+    long double own = plain ? 0 : unit * (units * most + fmaxl(pool->p, argument_units) * argument);
     long double slope = s > 0 ? likely * inverse * root / s : powl(likely, inverse),
                 flushed = (powl(s + lost, inverse) - root) / 2;
     long double deviation = plain ? 0 : usual * unit * most / 2;
@@ -395,7 +397,8 @@ static struct number root_slope(const struct pooling *pool, size_t at, size_t fr
     long double low = odd_power(x.v - x.h, p), high = odd_power(x.v + x.h, p), far = powl(y.v + y.h, p);
     slope.h =
         fmaxl(0, fmaxl(high / (high > 0 ? least : far) - slope.v, slope.v - low / (low > 0 ? far : least)));
-    long double units = p < 1 ? 4 : 24 + 4 * p + 2 * pool->p * fabsl(logl(y.v));
+    long double log = fmaxl(fabsl(logl(y.v - y.h)), fabsl(logl(y.v + y.h)));
+    long double units = p < 1 ? 4 : 24 + 4 * p + 2 * pool->p * log;
     slope.l = fabsl(slope.v) * p * (y.l / y.v + (x.v != 0 ? x.l / fabsl(x.v) : 0));
     return number_loosen(slope, units * unit * most / least + dtype_precision(type).tiny * (1 + 1 / least),
                          units / 4 * unit * fabsl(slope.v));

@@ -207,7 +207,8 @@ static struct number by_exponent(struct number g, struct number x, struct number
 {
     if (!(x.v > x.h) || !isfinite(x.v))
         return gradient_undecided();
-    struct number log_base = number_monotone(x, logarithm, NULL, library * unit_of(type) * fabsl(logl(x.v)));
+    long double largest = fmaxl(fabsl(logl(x.v - x.h)), fabsl(logl(x.v + x.h)));
+    struct number log_base = number_monotone(x, logarithm, NULL, library * unit_of(type) * largest);
     struct number factors[] = {g, power_of(x, y, 0, type), log_base};
     return gradient_factors(factors, 3, type);
 }

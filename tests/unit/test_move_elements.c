@@ -445,6 +445,14 @@ static void test_loose(void **state)
         {"k = Constant<value = float[1] {3e38}>() x = Identity(k) d = Sub(x, x) l = Constant<value ="
          " float[1] {3}>() y = Mul(d, l)",
          INFINITY, INFINITY},
+        /* 0 times an infinity, times 1: NaN one by one, as NaN and infinities when the infinity comes last.
+         * What is finite in one order is in all. */
+        {"k = Constant<value = float[2] {0, 1}>() o = Constant<value = float {1}>() z = Constant<value ="
+         " float {0}>() c = Div(o, z) x = Identity(k) v = Mul(x, c) y = MatMul(v, k)",
+         INFINITY, INFINITY},
+        {"k = Constant<value = float[2] {0, 1}>() o = Constant<value = float {1}>() z = Constant<value ="
+         " float {0}>() c = Div(o, z) x = Identity(k) v = Div(x, c) y = MatMul(v, k)",
+         0, 1e-30, 1e-30},
         /* Halves overflow early, where they are computed as such: 1e4 / 8 * 8 as 1e4 * 8 / 8. */
         {"k = Constant<value = float[1] {1e4}>() x = Cast<to = 10>(k) l = Constant<value = float[1] {8}>()"
          "e = Cast<to = 10>(l) d = Div(x, e) y = Mul(d, e)",
