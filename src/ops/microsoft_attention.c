@@ -1,7 +1,7 @@
 /*
- * com.microsoft: RotaryEmbedding, MultiHeadAttention and GroupQueryAttention by ONNX's RotaryEmbedding and
- * Attention. Packed inputs, buffers that past and present share, quantized caches and windows are not
- * supported.
+ * com.microsoft: RotaryEmbedding, MultiHeadAttention, Attention and GroupQueryAttention by ONNX's
+ * RotaryEmbedding and Attention. Packed inputs, buffers that past and present share, quantized caches and
+ * windows are not supported.
  */
 #include "bounds/number.h"
 #include "ops/draw.h"
@@ -134,6 +134,20 @@ static int attend(struct op_call *call, const struct attending *a)
     return 0;
 }
 
+/* Columns `from` on of the last dimension. */
+static int cut_columns(struct op_call *call, const struct bounded *x, int64_t from, int64_t count,
+                       struct bounded *out)
+{
+    struct shape shape = x->shape;
+    int64_t width = x->shape.dims[2];
+    shape.dims[2] = count;
+    if (bounded_alloc(out, x->type, &shape, call->shapes_only, call->err))
+        return -1;
+    for (size_t i = 0; out->value && i < out->count; i++)
+        bounded_move(out, i, x, i / (size_t)count * (size_t)width + (size_t)from + i % (size_t)count);
+    return 0;
+}
+
 /* ---- MultiHeadAttention ---- */
 
 enum { QUERY, KEY, VALUE, BIAS, PADDING, SCORES, PAST_KEY, PAST_VALUE, PAST_LENGTH, BEAMS };
@@ -174,9 +188,9 @@ static struct number seen(const struct bounded *padding, const int64_t at[4], in
 
 /* attention_bias plus mask_filter_value where the padding mask hides a column, as one mask [batch, heads or
  * 1, rows, columns]. */
-static int join_masks(struct op_call *call, const struct attending *a, int64_t columns, struct bounded *out)
+static int join_masks(struct op_call *call, const struct attending *a, const struct bounded *padding,
+                      const struct bounded *scores, int64_t columns, struct bounded *out)
 {
-    const struct bounded *padding = call_input(call, PADDING), *scores = call_input(call, SCORES);
     int64_t batch = a->q->shape.dims[0], rows = a->q->shape.dims[1];
     struct shape shape = {4, {batch, scores ? scores->shape.dims[1] : 1, rows, columns}}, common;
     if (scores && (scores->shape.rank != 4 || scores->type != a->q->type || scores->shape.dims[2] != rows ||
@@ -187,7 +201,7 @@ static int join_masks(struct op_call *call, const struct attending *a, int64_t c
                         ? (size_t)batch
                         : (size_t)(batch * columns * (padding->shape.rank == 3 ? rows : 1));
     if (padding && (padding->count != wanted || padding->type != DTYPE_INT32 || padding->shape.rank > 3))
-        return call_unsupported(call, "this form of key_padding_mask is not supported");
+        return call_unsupported(call, "this form of the mask is not supported");
     if (bounded_alloc(out, a->q->type, &shape, call->shapes_only, call->err))
         return -1;
     struct strides of = scores ? strides_broadcast(&scores->shape, &shape) : (struct strides){{0}};
@@ -239,7 +253,8 @@ static int eval_multi_head(struct op_call *call)
     }
     if (!result && (call_input(call, PADDING) || call_input(call, SCORES))) {
         int64_t past = a.past_key && a.past_key->shape.rank == 4 ? a.past_key->shape.dims[2] : 0;
-        result = join_masks(call, &a, past + a.k->shape.dims[1], &mask);
+        result = join_masks(call, &a, call_input(call, PADDING), call_input(call, SCORES),
+                            past + a.k->shape.dims[1], &mask);
         a.mask = &mask;
     }
     if (!result)
@@ -299,23 +314,208 @@ static int sample_multi_head(struct draw *d)
     return 0;
 }
 
+/* ---- Attention ---- */
+
+enum { A_WEIGHTS = 1, A_BIAS, A_MASK, A_PAST, A_SCORES, A_PAST_LENGTH };
+
+/* How wide query, key and value are within the weights. */
+static int take_widths(struct op_call *call, int64_t all, int64_t heads, int64_t widths[3])
+{
+    size_t count;
+    const int64_t *given = call_ints(call, "qkv_hidden_sizes", &count);
+    for (int i = 0; i < 3; i++)
+        widths[i] = count == 3 ? given[i] : all / 3;
+    if ((count && count != 3) || heads < 1)
+        return call_invalid(call, "num_heads or qkv_hidden_sizes is out of range");
+    for (int i = 0; i < 3; i++)
+        if (widths[i] < 1 || widths[i] > all || widths[i] % heads)
+            return call_invalid(call, "the heads do not divide the weights");
+    if (widths[0] != widths[1] || widths[0] + widths[1] + widths[2] != all)
+        return call_invalid(call, "the weights are not those of query, key and value");
+    return 0;
+}
+
+/* input times weights plus bias, cut into query, key and value. The bias may be what the sums begin with. */
+static int project(struct op_call *call, const struct bounded *x, const struct bounded *weights,
+                   const int64_t widths[3], struct bounded parts[3])
+{
+    const struct bounded *bias = call_input(call, A_BIAS);
+    struct shape rows = {2, {x->shape.dims[0] * x->shape.dims[1], x->shape.dims[2]}},
+                 wide = {3, {x->shape.dims[0], x->shape.dims[1], weights->shape.dims[1]}};
+    struct bounded flat = *x, made; /* flat is borrowed */
+    const struct bounded *in[3] = {&flat, weights, bias};
+    struct inner step;
+    if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != wide.dims[2] || bias->type != x->type))
+        return call_invalid(call, "the bias does not fit");
+    inner_reshape(&flat, &rows);
+    inner_begin(&step, call, "Gemm");
+    int result = inner_step(&step, in, bias ? 3 : 2, &made);
+    int64_t from = 0;
+    if (!result)
+        inner_reshape(&made, &wide);
+    for (int i = 0; i < 3 && !result; i++) {
+        result = cut_columns(call, &made, from, widths[i], &parts[i]);
+        from += widths[i];
+    }
+    bounded_release(&made);
+    return result;
+}
+
+/* Half of the past state: keys or values. */
+static int cut_past(struct op_call *call, const struct bounded *past, size_t half, struct bounded *out)
+{
+    struct shape shape = {4, {0}};
+    for (int i = 0; i < 4; i++)
+        shape.dims[i] = past->shape.dims[i + 1];
+    if (bounded_alloc(out, past->type, &shape, call->shapes_only, call->err))
+        return -1;
+    for (size_t i = 0; out->value && i < out->count; i++)
+        bounded_move(out, i, past, half * out->count + i);
+    return 0;
+}
+
+/* Keys and values behind each other as the present state. */
+static int put_present(struct op_call *call, const struct bounded *keys, const struct bounded *values)
+{
+    struct shape shape = {5, {2}};
+    if (!shape_equal(&keys->shape, &values->shape))
+        return call_invalid(call, "keys and values of the present state differ in size");
+    for (int i = 0; i < 4; i++)
+        shape.dims[i + 1] = keys->shape.dims[i];
+    struct bounded *out = call_output(call, 1, keys->type, &shape);
+    for (size_t i = 0; out && out->value && i < out->count; i++)
+        bounded_move(out, i, i < keys->count ? keys : values, i % keys->count);
+    return out ? 0 : -1;
+}
+
+/* The last step, whose keys and values become one tensor. */
+static int attend_with_state(struct op_call *call, const struct attending *a)
+{
+    struct bounded made[3];
+    struct op_call last = *call;
+    for (int i = 0; i < 3; i++)
+        bounded_init(&made[i]);
+    last.outputs = made;
+    last.n_outputs = call->n_outputs > 1 ? 3 : 1;
+    int result = attend(&last, a);
+    call->open |= last.open;
+    if (!result && call->n_outputs > 1)
+        result = put_present(call, &made[1], &made[2]);
+    if (result)
+        bounded_release(&made[0]);
+    else
+        call->outputs[0] = made[0];
+    bounded_release(&made[1]);
+    bounded_release(&made[2]);
+    return result;
+}
+
+static int check_attention(struct op_call *call, const struct bounded *x, const struct bounded *weights)
+{
+    const struct bounded *past = call_input(call, A_PAST);
+    if (call_int(call, "do_rotary", 0) || call_int(call, "past_present_share_buffer", 0) ||
+        call_input(call, A_PAST_LENGTH))
+        return call_unsupported(call, "rotation and shared buffers are not supported");
+    if (x->shape.rank != 3 || weights->shape.rank != 2 || weights->type != x->type ||
+        weights->shape.dims[0] != x->shape.dims[2])
+        return call_invalid(call, "input and weights do not fit together");
+    if (past && (past->shape.rank != 5 || past->shape.dims[0] != 2 || past->type != x->type))
+        return call_invalid(call, "the past state does not fit");
+    return 0;
+}
+
+static int eval_attention(struct op_call *call)
+{
+    const struct bounded *x = call_need(call, 0), *weights = call_need(call, A_WEIGHTS),
+                         *past = call_input(call, A_PAST), *padding = call_input(call, A_MASK),
+                         *scores = call_input(call, A_SCORES);
+    struct bounded parts[6]; /* query, key, value, their past, mask */
+    struct attending a = {.q = &parts[0], .k = &parts[1], .v = &parts[2]};
+    int64_t widths[3];
+    for (int i = 0; i < 6; i++)
+        bounded_init(&parts[i]);
+    a.heads = a.kv_heads = call_int(call, "num_heads", 0);
+    a.causal = call_int(call, "unidirectional", 0) != 0;
+    if (!x || !weights || check_attention(call, x, weights) ||
+        take_widths(call, weights->shape.dims[1], a.heads, widths))
+        return -1;
+    int result = project(call, x, weights, widths, parts);
+    for (size_t i = 0; past && i < 2 && !result; i++)
+        result = cut_past(call, past, i, &parts[3 + i]);
+    if (past) {
+        a.past_key = &parts[3];
+        a.past_value = &parts[4];
+    }
+    if (!result && (padding || scores)) {
+        int64_t columns = x->shape.dims[1] + (past ? past->shape.dims[3] : 0);
+        result = join_masks(call, &a, padding, scores, columns, &parts[5]);
+        a.mask = &parts[5];
+    }
+    if (!result)
+        result = attend_with_state(call, &a);
+    for (int i = 0; i < 6; i++)
+        bounded_release(&parts[i]);
+    return result;
+}
+
+/* A mask that hides some columns, never the first: or there would be nothing to normalise. */
+static void draw_mask(struct draw *d, int64_t batch, int64_t rows, int64_t columns)
+{
+    struct shape lengths = {1, {batch}}, columns_only = {2, {batch, columns}},
+                 each_row = {3, {batch, rows, columns}};
+    int64_t rank = draw_between(d, 1, 3);
+    if (rank == 1)
+        draw_range(d, DTYPE_INT32, &lengths, 1, (double)columns);
+    else
+        draw_range(d, DTYPE_INT32, rank == 2 ? &columns_only : &each_row, 0, 1);
+    struct drawn *last = &d->inputs[d->n_inputs - 1];
+    for (size_t i = 0; rank > 1 && last->source == DRAWN_NEW && i < last->data.count; i += (size_t)columns)
+        tensor_set(&last->data, i, 1);
+}
+
+static int sample_attention(struct draw *d)
+{
+    int64_t batch = draw_between(d, 1, 3), heads = draw_between(d, 1, 3), rows = draw_between(d, 1, 5),
+            size = 4 * draw_between(d, 1, 2), in = draw_between(d, 1, 8);
+    bool mask = draw_chance(d, 0.4), has_past = draw_chance(d, 0.3), other = !has_past && draw_chance(d, 0.3),
+         scores = !has_past && draw_chance(d, 0.3);
+    int64_t past = has_past ? draw_between(d, 1, 4) : 0, columns = past + rows;
+    int64_t widths[3] = {heads * size, heads * size, heads * (other ? 4 * draw_between(d, 1, 3) : size)};
+    struct shape x = {3, {batch, rows, in}}, weights = {2, {in, widths[0] + widths[1] + widths[2]}},
+                 each = {1, {weights.dims[1]}}, state = {5, {2, batch, heads, past, size}},
+                 added = {4, {batch, heads, rows, columns}};
+    if (d->given)
+        return -1;
+    draw_data(d, d->type, &x);
+    draw_range(d, d->type, &weights, -1, 1);
+    /* The bias is optional, but the engine that has this operator dies without it at once, and refuses a past
+     * state beside attention_bias: cases of these kinds would find nothing else. */
+    draw_range(d, d->type, &each, -1, 1);
+    if (mask)
+        draw_mask(d, batch, rows, columns);
+    else if (past || scores)
+        draw_omit(d);
+    if (past)
+        draw_data(d, d->type, &state);
+    else if (scores)
+        draw_omit(d);
+    if (scores)
+        draw_range(d, d->type, &added, -4, 4);
+    if (past)
+        draw_outputs(d, 2);
+    draw_int(d, "num_heads", heads);
+    if (other)
+        draw_ints(d, "qkv_hidden_sizes", widths, 3);
+    if (draw_chance(d, 0.3))
+        draw_float(d, "scale", (float)draw_between(d, 1, 8) / 8);
+    if (!mask && draw_chance(d, 0.4))
+        draw_int(d, "unidirectional", 1);
+    return 0;
+}
+
 /* ---- GroupQueryAttention ---- */
 
 enum { G_PAST_KEY = 3, G_PAST_VALUE, G_LENGTHS, G_TOTAL, G_COS, G_SIN, G_IDS, G_SCORES, G_SINK };
-
-/* Columns `from` on of the last dimension. */
-static int cut_columns(struct op_call *call, const struct bounded *x, int64_t from, int64_t count,
-                       struct bounded *out)
-{
-    struct shape shape = x->shape;
-    int64_t width = x->shape.dims[2];
-    shape.dims[2] = count;
-    if (bounded_alloc(out, x->type, &shape, call->shapes_only, call->err))
-        return -1;
-    for (size_t i = 0; out->value && i < out->count; i++)
-        bounded_move(out, i, x, i / (size_t)count * (size_t)width + (size_t)from + i % (size_t)count);
-    return 0;
-}
 
 /* Query, key and value, which may be one tensor. */
 static int unpack(struct op_call *call, struct attending *a, struct bounded parts[3])
@@ -504,6 +704,21 @@ static const struct op_param multi_extras[] = {{"bias", PARAM_INPUT, .input = BI
                                                {"past_key", PARAM_INPUT, .input = PAST_KEY},
                                                {"past_value", PARAM_INPUT, .input = PAST_VALUE},
                                                {0}};
+static const struct op_param attention_params[] = {
+    {"do_rotary", PARAM_INT, .legal = "0", .initial = "0"},
+    {"mask_filter_value", PARAM_FLOAT, .initial = "-10000"},
+    {"num_heads", PARAM_INT, .legal = "1|2", .illegal = "0|-1|99"},
+    {"past_present_share_buffer", PARAM_INT, .legal = "0", .initial = "0"},
+    {"qkv_hidden_sizes", PARAM_INTS},
+    {"scale", PARAM_FLOAT, .legal = "0.125|0.5|1"},
+    {"unidirectional", PARAM_INT, .legal = "0|1", .initial = "0"},
+    {0},
+};
+static const struct op_param attention_extras[] = {{"bias", PARAM_INPUT, .input = A_BIAS},
+                                                   {"mask_index", PARAM_INPUT, .input = A_MASK},
+                                                   {"past", PARAM_INPUT, .input = A_PAST},
+                                                   {"attention_bias", PARAM_INPUT, .input = A_SCORES},
+                                                   {0}};
 static const struct op_param group_params[] = {
     {"do_rotary", PARAM_INT, .legal = "0|1", .initial = "0"},
     {"kv_num_heads", PARAM_INT, .legal = "1|2", .illegal = "0|-1|99"},
@@ -524,6 +739,10 @@ enum { TYPES = 1 << DTYPE_FLOAT | 1 << DTYPE_FLOAT16 };
     .slope = SLOPE_EVERYWHERE
 
 const struct op ops_microsoft_attention[] = {
+    {OP_MICROSOFT("Attention"), USUAL, .inputs = {2, 7}, .outputs = {1, 2}, .ranks = {3, 3},
+     .params = attention_params, .extras = attention_extras, .eval = eval_attention,
+     .sample = sample_attention, .result = RESULT_TYPE, .work = WORK_PRODUCTS,
+     .dangers = {{DANGER_EXP, .power = 1}, {DANGER_INNER, .power = 2}}},
     {OP_MICROSOFT("GroupQueryAttention"), USUAL, .inputs = {7, 16}, .outputs = {1, 4}, .ranks = {3, 3},
      .params = group_params, .eval = eval_group_query, .sample = sample_group_query, .result = RESULT_TYPE,
      .work = WORK_PRODUCTS, .dangers = {{DANGER_EXP, .power = 1}, {DANGER_INNER, .power = 2}},

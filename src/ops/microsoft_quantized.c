@@ -450,6 +450,148 @@ static int sample_dynamic(struct draw *d)
     return 0;
 }
 
+/* ---- QGemm ---- */
+
+enum { QA, QA_SCALE, QA_ZERO, QB, QB_SCALE, QB_ZERO, QC, QY_SCALE, QY_ZERO };
+
+/* A or B, turned when the attribute says so; *turned is released by the caller. */
+static int take_matrix(struct op_call *call, size_t input, const char *attribute, struct bounded *turned,
+                       const struct bounded **matrix)
+{
+    const int64_t order[2] = {1, 0};
+    *matrix = call_need(call, input);
+    if (!*matrix)
+        return -1;
+    if ((*matrix)->shape.rank != 2 || !dtype_in((*matrix)->type, BYTES))
+        return call_invalid(call, "input %zu is no matrix of 8 bits", input);
+    if (!call_int(call, attribute, 0))
+        return 0;
+    int result = inner_transpose(call, *matrix, order, turned);
+    *matrix = turned;
+    return result;
+}
+
+/* C is in steps of the scale of the products, so that it is added to their sums. Beyond an int32 the result
+ * is not decided. */
+static int add_integers(struct op_call *call, struct bounded *sums)
+{
+    const struct bounded *c = call_input(call, QC);
+    struct shape common;
+    if (!c)
+        return 0;
+    if (c->type != DTYPE_INT32 || call_broadcast(call, &sums->shape, &c->shape, &common) ||
+        !shape_equal(&common, &sums->shape))
+        return call_invalid(call, "C is not of int32 or does not fit the product");
+    struct strides at = strides_broadcast(&c->shape, &sums->shape);
+    int64_t index[TENSOR_MAX_RANK] = {0};
+    for (size_t i = 0; sums->value && i < sums->count; i++, odometer_next(index, &sums->shape)) {
+        struct number sum =
+            number_add(number_of(sums, i), number_of(c, strides_at(&at, sums->shape.rank, index)), 0);
+        if (number_most(sum) > (long double)INT32_MAX)
+            bounded_put_undecided(sums, i, 0);
+        else
+            bounded_set(sums, i, sum.v, (double)sum.h, (double)sum.l);
+    }
+    return 0;
+}
+
+/* Sums to numbers of 8 bits. */
+static int put_bytes(struct op_call *call, const struct bounded *sums, const struct scaling *s)
+{
+    const struct bounded *zero = call_need(call, QY_ZERO);
+    struct quantizer to;
+    if (!zero || take_quantizer(call, QY_SCALE, zero->type, &to))
+        return -1;
+    size_t columns = (size_t)sums->shape.dims[1];
+    if (!dtype_in(zero->type, BYTES) || (s->b->count != 1 && s->b->count != columns))
+        return call_invalid(call, "a scale is none for each column, or the zero point has no 8 bits");
+    struct bounded *out = call_output(call, 0, zero->type, &sums->shape);
+    for (size_t i = 0; out && out->value && i < out->count; i++) {
+        struct quantizer by = {.scale = number_of(s->b, s->b->count == 1 ? 0 : i % columns)};
+        struct number y = number_mul(number_mul(number_of(sums, i), s->a, 0), by.scale, 0);
+        put_number(out, i, y, number_most(y), &to, s->a.h > 0 || !isfinite(y.v) || is_doubtful(&by));
+    }
+    return out ? 0 : -1;
+}
+
+static int eval_gemm(struct op_call *call)
+{
+    const struct bounded *in[4] = {0}, *scale = call_need(call, QA_SCALE);
+    struct scaling s = {.b = call_need(call, QB_SCALE)};
+    struct bounded turned[2], sums;
+    for (int i = 0; i < 2; i++)
+        bounded_init(&turned[i]);
+    bounded_init(&sums);
+    if (!scale || !s.b)
+        return -1;
+    if (scale->count != 1 || scale->type != DTYPE_FLOAT || s.b->type != DTYPE_FLOAT)
+        return call_invalid(call, "a scale is not of float32, or A has several");
+    if (!call_input(call, QY_SCALE) != !call_input(call, QY_ZERO))
+        return call_unsupported(call, "a scale of the result without its zero point is not supported");
+    s.a = scale->value ? number_of(scale, 0) : number_exact(1);
+    s.a.v *= call_float(call, "alpha", 1);
+    s.a.h *= fabsl(call_float(call, "alpha", 1));
+    int result = take_matrix(call, QA, "transA", &turned[0], &in[0]);
+    if (!result)
+        result = take_matrix(call, QB, "transB", &turned[1], &in[1]);
+    in[2] = call_input(call, QA_ZERO);
+    in[3] = call_input(call, QB_ZERO);
+    if (!result)
+        result = multiply(call, in, &sums);
+    if (!result)
+        result = add_integers(call, &sums);
+    if (!result)
+        result = call_input(call, QY_SCALE) ? put_bytes(call, &sums, &s) : put_real(call, &sums, &s);
+    for (int i = 0; i < 2; i++)
+        bounded_release(&turned[i]);
+    bounded_release(&sums);
+    return result;
+}
+
+/* Scales and zero points, one for the tensor or one for each of `count` columns. */
+static void draw_quantizers(struct draw *d, enum dtype type, int64_t count)
+{
+    struct shape shape = {count > 0, {count}};
+    draw_range(d, DTYPE_FLOAT, &shape, 0.01, 0.5);
+    draw_range(d, type, &shape, dtype_is_signed(type) ? -20 : 0, 20);
+    for (size_t i = d->n_inputs - 2; i < d->n_inputs; i++)
+        d->inputs[i].constant |= d->inputs[i].source == DRAWN_NEW;
+}
+
+static int sample_gemm(struct draw *d)
+{
+    struct drawn a = draw_primary_ranked(d, 2, 2);
+    if (a.shape.rank != 2 || shape_span(&a.shape, 0, 2) == 0)
+        return -1;
+    fill_bytes(d);
+    bool trans_a = draw_chance(d, 0.3), trans_b = draw_chance(d, 0.3), many = draw_chance(d, 0.4),
+         added = draw_chance(d, 0.6), bytes = draw_chance(d, 0.6);
+    /* Engines have no product of signed by unsigned numbers. */
+    enum dtype type = a.type == DTYPE_INT8 ? DTYPE_INT8 : draw_type(d, BYTES);
+    int64_t rows = a.shape.dims[trans_a], inner = a.shape.dims[!trans_a], columns = draw_dim(d);
+    struct shape b = {2, {trans_b ? columns : inner, trans_b ? inner : columns}}, y = {2, {rows, columns}};
+    draw_quantizers(d, a.type, 0);
+    draw_range(d, type, &b, (double)dtype_lowest(type), (double)dtype_highest(type));
+    draw_quantizers(d, type, many ? columns : 0);
+    struct shape c = draw_chance(d, 0.5) ? (struct shape){1, {columns}} : draw_broadcastable(d, &y);
+    if (added)
+        draw_range(d, DTYPE_INT32, &c, -20000, 20000);
+    else if (bytes)
+        draw_omit(d);
+    if (bytes) {
+        draw_quantizers(d, a.type, 0);
+        if (draw_chance(d, 0.8)) /* most results saturate otherwise */
+            tensor_set(&d->inputs[QY_SCALE].data, 0, draw_between(d, 20, 200));
+    }
+    if (trans_a || draw_chance(d, 0.2))
+        draw_int(d, "transA", trans_a);
+    if (trans_b || draw_chance(d, 0.2))
+        draw_int(d, "transB", trans_b);
+    if (draw_chance(d, 0.4))
+        draw_float(d, "alpha", (float)draw_between(d, 1, 12) / 8);
+    return 0;
+}
+
 /* ---- NhwcMaxPool ---- */
 
 static int eval_nhwc(struct op_call *call)
@@ -512,6 +654,11 @@ static const struct op_param pool_params[] = {{"channels_last", PARAM_INT, .lega
                                               {0}};
 static const struct op_param concat_params[] = {{"axis", PARAM_INT, .legal = "0|1", .illegal = "99|-99"},
                                                 {0}};
+static const struct op_param gemm_params[] = {{"alpha", PARAM_FLOAT, .legal = "0.5|1|1.5", .initial = "1"},
+                                              {"transA", PARAM_INT, .legal = "0|1", .initial = "0"},
+                                              {"transB", PARAM_INT, .legal = "0|1", .initial = "0"},
+                                              {0}};
+static const struct op_param gemm_extras[] = {{"C", PARAM_INPUT, .input = QC}, {0}};
 static const struct op_param nhwc_params[] = {
     {"auto_pad", PARAM_STRING, .legal = "NOTSET|SAME_UPPER|SAME_LOWER|VALID", .illegal = "SAME",
      .initial = "NOTSET"},
@@ -538,6 +685,9 @@ const struct op ops_microsoft_quantized[] = {
     {OP_MICROSOFT("NhwcMaxPool"), USUAL, .types = {{1, BYTES}}, .inputs = {1, 1}, .ranks = {4, 4},
      .params = nhwc_params, .eval = eval_nhwc, .sample = sample_nhwc, .result = RESULT_TYPE,
      .work = WORK_REDUCES},
+    {OP_MICROSOFT("QGemm"), USUAL, .types = {{1, BYTES}}, .inputs = {6, 9}, .ranks = {2, 2},
+     .params = gemm_params, .extras = gemm_extras, .eval = eval_gemm, .sample = sample_gemm,
+     .result = RESULT_OTHER, .work = WORK_PRODUCTS},
     {OP_MICROSOFT("QLinearAdd"), ELEMENTS, .inputs = {7, 8}, .ranks = {0, 5}, .eval = eval_add,
      .sample = sample_binary},
     {OP_MICROSOFT("QLinearConcat"), USUAL, .types = {{1, 1 << DTYPE_FLOAT}}, .inputs = {5, OP_VARIADIC},
