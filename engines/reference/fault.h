@@ -5,8 +5,9 @@
  * There is one file for each paper whose published bugs these are, and one row for each fault. The faults in
  * faults_graph.c, faults_images.c and faults_running.c are not published ones: they are there so that every
  * equivalence rule (src/rules) has something to find, and their paper is "rules". Those in faults_gradient.c,
- * of paper "gradients", show in gradients alone; faults_newer.c and faults_narrow.c, of paper "newer", give
- * each operator and element type that newer releases of ONNX brought a fault of its own. A fault is active
+ * of paper "gradients", show in gradients alone; faults_newer.c, faults_narrow.c and
+ * faults_microsoft.c, of paper "newer", give each operator and element type that newer releases of ONNX
+ * brought, and the operators of com.microsoft, a fault of their own. A fault is active
  * only when its condition holds; everywhere else the engine is right. The reference without a fault never
  * runs this code: the evaluator's hook is set only when a fault is asked for.
  */
@@ -57,7 +58,8 @@ struct fault {
 
 /* Each file's rows end with a NULL name. */
 extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[],
-    faults_graph[], faults_images[], faults_running[], faults_gradient[], faults_newer[], faults_narrow[];
+    faults_graph[], faults_images[], faults_running[], faults_gradient[], faults_newer[], faults_narrow[],
+    faults_microsoft[];
 
 /* The fault with that name; NULL when there is none. */
 const struct fault *fault_find(const char *name);

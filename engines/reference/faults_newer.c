@@ -25,45 +25,6 @@ IGNORES_INT(dft_forward, "inverse", 0)
 IGNORES_INT(boxes_by_corners, "center_point_box", 0)
 IGNORES_INT(unique_unsorted, "sorted", 0)
 
-static int eval_with_float(struct op_call *call, const char *name, float value)
-{
-    struct patch patch;
-    if (!patch_init(&patch, call))
-        return call->op->eval(call);
-    patch_float(&patch, name, value);
-    return patch_eval(&patch);
-}
-
-static int eval_with_string(struct op_call *call, const char *name, const char *value)
-{
-    struct patch patch;
-    if (!patch_init(&patch, call))
-        return call->op->eval(call);
-    patch_string(&patch, name, value);
-    return patch_eval(&patch);
-}
-
-/* Evaluates with the elements of one input changed by `change`, where it is given. */
-static int eval_with_input(struct op_call *call, size_t index,
-                           void (*change)(const struct op_call *call, struct bounded *input))
-{
-    struct patch patch;
-    if (!call_input(call, index) || !patch_init(&patch, call))
-        return call->op->eval(call);
-    struct bounded *input = patch_input(&patch, index);
-    if (input)
-        change(call, input);
-    return patch_eval(&patch);
-}
-
-/* The first output once it has been computed; NULL when it was not, or only its shape. */
-static struct bounded *computed(struct op_call *call, int *result)
-{
-    *result = call->op->eval(call);
-    struct bounded *out = &call->outputs[0];
-    return *result || call->shapes_only || !out->value ? NULL : out;
-}
-
 static void all_zero(const struct op_call *call, struct bounded *input)
 {
     (void)call;
@@ -162,7 +123,7 @@ static int hamming_rounded(const struct fault_scene *scene, struct op_call *call
 {
     (void)scene;
     int result;
-    struct bounded *out = computed(call, &result);
+    struct bounded *out = eval_computed(call, &result);
     for (size_t i = 0; out && i < out->count; i++)
         out->value[i] = 0.54L - 0.46L * (25 - 46 * out->value[i]) / 21;
     return result;
@@ -184,7 +145,7 @@ static int quantize_to_254(const struct fault_scene *scene, struct op_call *call
 {
     (void)scene;
     int result;
-    struct bounded *out = computed(call, &result);
+    struct bounded *out = eval_computed(call, &result);
     for (size_t i = 0; out && i < out->count; i++)
         out->value[i] = fminl(out->value[i], 254);
     return result;
@@ -231,7 +192,7 @@ static int det_no_sign(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
     int result;
-    struct bounded *out = computed(call, &result);
+    struct bounded *out = eval_computed(call, &result);
     for (size_t i = 0; out && i < out->count; i++)
         out->value[i] = fabsl(out->value[i]);
     return result;
@@ -240,11 +201,7 @@ static int det_no_sign(const struct fault_scene *scene, struct op_call *call)
 static int loss_no_weights(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
-    struct patch patch;
-    if (!call_input(call, 2) || !patch_init(&patch, call))
-        return call->op->eval(call);
-    patch.inputs[2] = NULL;
-    return patch_eval(&patch);
+    return eval_without_input(call, 2);
 }
 
 static int bitwise_no_sign(const struct fault_scene *scene, struct op_call *call)
@@ -289,7 +246,7 @@ static int random_beyond(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
     int result;
-    struct bounded *out = computed(call, &result);
+    struct bounded *out = eval_computed(call, &result);
     const struct bounded *x = call_input(call, 0);
     bool classes = strcmp(call->op->name, "Multinomial") == 0 && x && x->shape.rank == 2;
     for (size_t i = 0; out && i < out->count; i++)

@@ -81,3 +81,49 @@ int eval_with_int(struct op_call *call, const char *name, int64_t value)
     patch_int(&patch, name, value);
     return patch_eval(&patch);
 }
+
+int eval_with_float(struct op_call *call, const char *name, float value)
+{
+    struct patch patch;
+    if (!patch_init(&patch, call))
+        return call->op->eval(call);
+    patch_float(&patch, name, value);
+    return patch_eval(&patch);
+}
+
+int eval_with_string(struct op_call *call, const char *name, const char *value)
+{
+    struct patch patch;
+    if (!patch_init(&patch, call))
+        return call->op->eval(call);
+    patch_string(&patch, name, value);
+    return patch_eval(&patch);
+}
+
+int eval_with_input(struct op_call *call, size_t index,
+                    void (*change)(const struct op_call *call, struct bounded *input))
+{
+    struct patch patch;
+    if (!call_input(call, index) || !patch_init(&patch, call))
+        return call->op->eval(call);
+    struct bounded *input = patch_input(&patch, index);
+    if (input)
+        change(call, input);
+    return patch_eval(&patch);
+}
+
+struct bounded *eval_computed(struct op_call *call, int *result)
+{
+    *result = call->op->eval(call);
+    struct bounded *out = &call->outputs[0];
+    return *result || call->shapes_only || !out->value ? NULL : out;
+}
+
+int eval_without_input(struct op_call *call, size_t index)
+{
+    struct patch patch;
+    if (!call_input(call, index) || !patch_init(&patch, call))
+        return call->op->eval(call);
+    patch.inputs[index] = NULL;
+    return patch_eval(&patch);
+}

@@ -33,7 +33,19 @@ struct bounded *patch_input(struct patch *patch, size_t index);
 int patch_eval(struct patch *patch);
 void patch_release(struct patch *patch);
 
-/* Runs the kernel with one integer attribute replaced. */
+/* Runs the kernel with one attribute replaced. */
 int eval_with_int(struct op_call *call, const char *name, int64_t value);
+int eval_with_float(struct op_call *call, const char *name, float value);
+int eval_with_string(struct op_call *call, const char *name, const char *value);
+
+/* Runs the kernel with the elements of one input changed by `change`, where it is given. */
+int eval_with_input(struct op_call *call, size_t index,
+                    void (*change)(const struct op_call *call, struct bounded *input));
+
+/* Runs the kernel without an optional input. */
+int eval_without_input(struct op_call *call, size_t index);
+
+/* Runs the kernel: the first output once it has been computed; NULL when it was not, or only its shape. */
+struct bounded *eval_computed(struct op_call *call, int *result);
 
 #endif

@@ -1,5 +1,6 @@
-/* Every operator and element type that newer releases of ONNX brought has a planted fault (faults_newer.c and
- * faults_narrow.c of the reference), which generated cases find; without the fault nothing is found. */
+/* Every operator and element type that newer releases of ONNX brought, and the operators of com.microsoft,
+ * have planted faults (faults_newer.c, faults_narrow.c and faults_microsoft.c of the reference), which
+ * generated cases find; without the fault nothing is found. */
 #include "generate/operator_case.h"
 #include "scene.h"
 #include "trial/trial.h"
@@ -50,6 +51,29 @@ static const struct row rows[] = {
     {"ngrams-counted", "TfIdfVectorizer"},
     {"qlinear-no-zero-point", "QLinearConv"},
     {"qlinear-no-zero-point", "QLinearMatMul"},
+    {"quick-gelu-alpha", "com.microsoft::QuickGelu", F32, FILL_NORMAL + 1},
+    {"gelu-no-bias", "com.microsoft::BiasGelu", F32, FILL_NORMAL + 1},
+    {"gelu-no-bias", "com.microsoft::FastGelu", F32, FILL_NORMAL + 1},
+    {"fused-alpha", "com.microsoft::FusedMatMul", F32, FILL_NORMAL + 1},
+    {"fused-alpha", "com.microsoft::FusedGemm", F32, FILL_NORMAL + 1},
+    {"fused-conv-no-bias", "com.microsoft::FusedConv", F32, FILL_NORMAL + 1},
+    {"skip-not-added", "com.microsoft::SkipLayerNormalization", F32, FILL_NORMAL + 1},
+    {"skip-not-added", "com.microsoft::SkipSimplifiedLayerNormalization", F32, FILL_NORMAL + 1},
+    {"nbits-no-zero-points", "com.microsoft::MatMulNBits", F32, FILL_NORMAL + 1},
+    {"turned-by-halves", "com.microsoft::RotaryEmbedding", F32, FILL_NORMAL + 1},
+    {"attention-both-ways", "com.microsoft::Attention", F32, FILL_NORMAL + 1},
+    {"attention-both-ways", "com.microsoft::MultiHeadAttention", F32, FILL_NORMAL + 1},
+    {"group-query-scale", "com.microsoft::GroupQueryAttention", F32, FILL_NORMAL + 1},
+    {"qlinear-first-zero", "com.microsoft::QLinearAdd"},
+    {"qlinear-first-zero", "com.microsoft::QLinearMul"},
+    {"qlinear-first-zero", "com.microsoft::QLinearSigmoid"},
+    {"qlinear-first-zero", "com.microsoft::QLinearGlobalAveragePool"},
+    {"qlinear-concat-zero", "com.microsoft::QLinearConcat"},
+    {"qlinear-leaky-alpha", "com.microsoft::QLinearLeakyRelu"},
+    {"qgemm-no-c", "com.microsoft::QGemm"},
+    {"to-float-no-bias", "com.microsoft::MatMulIntegerToFloat"},
+    {"dynamic-no-bias", "com.microsoft::DynamicQuantizeMatMul"},
+    {"nhwc-pool-100", "com.microsoft::NhwcMaxPool"},
     {"e4m3fn-subnormals", "Cast,DequantizeLinear", 1 << DTYPE_FLOAT8E4M3FN},
     {"e4m3fnuz-bias", "Cast,DequantizeLinear", 1 << DTYPE_FLOAT8E4M3FNUZ},
     {"e5m2-infinity", "Cast,DequantizeLinear", 1 << DTYPE_FLOAT8E5M2, FILL_SPECIAL + 1},
