@@ -99,8 +99,8 @@ static void put_softmax(struct bounded *out, size_t at, const struct lane *lane,
                         double unit)
 {
     long double d = lane->x->value[at] - n->m, log_p = d - n->log_sum, p = expl(log_p);
-    if (isinf(d)) { /* exp(-inf) */
-        bounded_put(out, at, 0, isinf(n->drift) ? INFINITY : 0, 0);
+    if (isinf(d)) { /* exp(-inf), as of any number that is small enough */
+        bounded_put(out, at, 0, isinf(n->drift) ? INFINITY : dtype_precision(out->type).tiny, 0);
         return;
     }
     long double relative = unit * (argument_units * (fabsl(d) + 2 * n->largest) + exp_units + 3) + n->hard +
