@@ -1,8 +1,8 @@
 /*
  * Operators that ONNX has withdrawn, for models of old opsets: Scatter, which ScatterElements replaced, and
- * Upsample, which Resize did. They are evaluated and never drawn. Nothing is rounded.
+ * Upsample, which Resize did. They are evaluated and never drawn.
  */
-#include "ops/op.h"
+#include "ops/inner.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,6 +32,18 @@ static int take_scales(struct op_call *call, const struct bounded *x, long doubl
     return 0;
 }
 
+/* Linear: what ONNX's converter of models makes of it, a Resize whose coordinates are quotients by the scale.
+ */
+static int interpolate(struct op_call *call, const struct bounded *x)
+{
+    const struct bounded *in[3] = {x, NULL, call_need(call, 1)};
+    struct inner step;
+    inner_begin(&step, call, "Resize");
+    node_set_string(&step.arena, step.node, "mode", "linear");
+    node_set_string(&step.arena, step.node, "coordinate_transformation_mode", "asymmetric");
+    return inner_last(&step, in, 3);
+}
+
 /* The nearest element is that at the coordinate divided by the scale and rounded down. A quotient that
  * float32 rounds up to a whole number is another element; where that can be is left undecided. */
 static int eval_upsample(struct op_call *call)
@@ -42,8 +54,11 @@ static int eval_upsample(struct op_call *call)
         return -1;
     if (call->opset >= 10)
         return call_invalid(call, "withdrawn with opset 10");
-    if (strcmp(call_string(call, "mode", "nearest"), "nearest") != 0)
-        return call_unsupported(call, "another mode than nearest");
+    const char *mode = call_string(call, "mode", "nearest");
+    if (strcmp(mode, "linear") == 0)
+        return interpolate(call, x);
+    if (strcmp(mode, "nearest") != 0)
+        return call_invalid(call, "mode '%s' is neither nearest nor linear", mode);
     struct shape shape = x->shape;
     for (int i = 0; i < shape.rank; i++)
         shape.dims[i] = (int64_t)floorl((long double)shape.dims[i] * scales[i]);

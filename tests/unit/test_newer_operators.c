@@ -1,5 +1,5 @@
-/* Operators that came with opsets 22 and later, on numbers that anyone can check by hand. ONNX's own cases
- * are in test_reference --cases. */
+/* Operators that came with opsets 22 and later, and Upsample, which went with opset 10, on numbers that
+ * anyone can check by hand. ONNX's own cases are in test_reference --cases. */
 #include "node_scene.h"
 
 static void rms_normalization(void **state)
@@ -11,6 +11,23 @@ static void rms_normalization(void **state)
     give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, (const double[]){3, 4});
     give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, (const double[]){1, 2});
     end(&scene, (const double[]){0.75, 2}, 2); /* the root of 12.5 + 3.5 is 4 */
+}
+
+/* Linear: coordinates are quotients by the scale, and behind the last element there is no other. */
+static void upsample_linear(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_at(&scene, 9, "Upsample", 2);
+    node_set_string(&scene.model->arena, scene.node, "mode", "linear");
+    give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, (const double[]){1, 3, 5, 9});
+    give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, (const double[]){1, 2});
+    end(&scene, (const double[]){1, 2, 3, 3, 5, 7, 9, 9}, 8);
+    begin_at(&scene, 9, "Upsample", 2);
+    node_set_string(&scene.model->arena, scene.node, "mode", "linear");
+    give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, (const double[]){1, 3, 5, 9});
+    give(&scene, DTYPE_FLOAT, (struct shape){1, {2}}, (const double[]){2, 1});
+    end(&scene, (const double[]){1, 3, 3, 6, 5, 9, 5, 9}, 8);
 }
 
 static void swish(void **state)
@@ -165,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rms_normalization),
+        cmocka_unit_test(upsample_linear),
         cmocka_unit_test(swish),
         cmocka_unit_test(rotary_embedding),
         cmocka_unit_test(attention_masks),
