@@ -32,8 +32,8 @@ static int take_scales(struct op_call *call, const struct bounded *x, long doubl
     return 0;
 }
 
-/* Linear: what ONNX's converter of models makes of it, a Resize whose coordinates are quotients by the scale.
- */
+/* Linear. ONNX's text does not say at which coordinates; they are quotients by the scale, as its cases of the
+ * nearest element have them, which Resize calls asymmetric. */
 static int interpolate(struct op_call *call, const struct bounded *x)
 {
     const struct bounded *in[3] = {x, NULL, call_need(call, 1)};
