@@ -17,6 +17,8 @@ static const char *const lacking[] = {
     "not found in const blobs",
     "constBlobs.find(",
     "constBlobs.count(",
+    "const_id.size() ==",
+    "(bool)layer in function 'runLayer'", /* folds a constant with a layer that it has not */
     "layer_id.find(node_proto.input(i)) == layer_id.end()",
     "typeProto.has_tensor_type()",
     NULL,
@@ -65,11 +67,61 @@ static bool importer_lacks(const struct opencv *opencv, const char *text)
            strstr(text, "(expected: '");
 }
 
+static bool is_usual(int64_t type)
+{
+    return type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || type == ONNX__TENSOR_PROTO__DATA_TYPE__INT64 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
+}
+
+/* Whether the model reads, holds or casts to another type than those that networks usually have. */
+static bool has_unusual_type(const Onnx__GraphProto *graph)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (!is_usual(graph->initializer[i]->data_type))
+            return true;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const Onnx__TypeProto *type = graph->input[i]->type;
+        if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+            !is_usual(type->tensor_type->elem_type))
+            return true;
+    }
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_attribute; k++) {
+            const Onnx__AttributeProto *attribute = graph->node[i]->attribute[k];
+            if ((strcmp(attribute->name, "to") == 0 && !is_usual(attribute->i)) ||
+                (attribute->t && !is_usual(attribute->t->data_type)))
+                return true;
+        }
+    return false;
+}
+
+/*
+ * A check of types names those that a layer has and what it was given: "'inputs[0] == CV_32F' where
+ * 'inputs[0]' is 6 (CV_64FC1)". Kernels assert the same without saying what they were given ("src.type() ==
+ * CV_32F"), which counts where the model has unusual types: in one of float32 alone, it is the library that
+ * made another.
+ */
+static bool type_lacks(const struct opencv *opencv, const char *text)
+{
+    if (!opencv->model || !strstr(text, "== CV_"))
+        return false;
+    const char *given = strstr(text, " (CV_");
+    return given ? strncmp(given, " (CV_32FC1)", 11) != 0 : has_unusual_type(opencv->model->graph);
+}
+
+/* A check by a list says what a layer has: "'interpolation == "nearest" || ...' where 'interpolation' is
+ * cubic". Those that compare two numbers say what they expected. */
+static bool list_lacks(const char *text)
+{
+    return strstr(text, " == ") && strstr(text, "> where >") && !strstr(text, "(expected: '");
+}
+
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message)
 {
     char text[FACE_MESSAGE_SIZE];
     shorten(message, text, sizeof text);
-    bool lacks = adapter_says(message, lacking) || importer_lacks(call->engine, text);
+    bool lacks = adapter_says(message, lacking) || importer_lacks(call->engine, text) ||
+                 type_lacks(call->engine, text) || list_lacks(text);
     enum adapter_class class = lacks                        ? ADAPTER_UNSUPPORTED
                                : stage == OPENCV_STAGE_LOAD ? ADAPTER_REJECTED
                                                             : ADAPTER_FAILED;
