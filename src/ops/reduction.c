@@ -248,8 +248,9 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
         return;
     }
     struct dtype_precision p = dtype_precision(out->type);
-    /* In some order, a partial product overflows. */
-    if (g->product.large >= dtype_highest(out->type) && !isnan(v)) {
+    /* In some order, a partial product overflows, perhaps because those before it were rounded up. */
+    long double growth = rounding_growth(unit, g->count);
+    if (g->product.large * (1 + growth) >= dtype_highest(out->type) && !isnan(v)) {
         bounded_put_undecided(out, i, v);
         return;
     }
@@ -259,7 +260,7 @@ static void put_product(struct bounded *out, size_t i, const struct gathered *g,
         bounded_put(out, i, v, sure ? 0 : INFINITY, 0);
         return;
     }
-    long double magnitude = fabsl(v), growth = rounding_growth(unit, g->count);
+    long double magnitude = fabsl(v);
     long double hard = g->product.reach - magnitude, likely = magnitude * sqrtl(g->product.variance);
     likely = likely_add(likely, g->product.spread - magnitude); /* factors near 0 */
     if (g->product.inexact || g->product.large * unit > 1) {
