@@ -14,6 +14,8 @@ static const char *const lacking[] = {
     "nsupported",
     "not supported",
     "not implemented",
+    "inputs supported", /* only those with four dimensions, say */
+    "_MAX_DIMS",
     "not found in const blobs",
     "constBlobs.find(",
     "constBlobs.count(",
