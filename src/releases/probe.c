@@ -165,22 +165,32 @@ void probe_results_free(struct probe_result *results, size_t count)
     free(results);
 }
 
+/* The place of this verdict in the list, which is in the order of the first cases; a new one is last. */
+static size_t find_place(struct probe_op *op, enum verdict_kind verdict)
+{
+    for (size_t i = 0; i < op->n_finds; i++)
+        if (op->finds[i].verdict == verdict)
+            return i;
+    op->finds[op->n_finds] = (struct probe_find){.index = UINT64_MAX, .verdict = verdict};
+    return op->n_finds++;
+}
+
 static void note_find(struct probe_result *result, struct probe_op *op, const struct plan_item *item,
                       const struct verdict *verdict, const char *recipe)
 {
-    for (size_t i = 0; i < op->n_finds; i++)
-        if (op->finds[i].verdict == verdict->kind) {
-            op->finds[i].count++;
-            return;
-        }
-    op->finds[op->n_finds++] = (struct probe_find){
-        .verdict = verdict->kind,
-        .type = op->rows[item->row].type,
-        .opset = item->opset,
-        .count = 1,
-        .message = arena_strdup(&result->arena, verdict->text),
-        .recipe = arena_strdup(&result->arena, recipe),
-    };
+    size_t at = find_place(op, verdict->kind);
+    struct probe_find find = op->finds[at];
+    find.count++;
+    if (item->index < find.index) {
+        find.index = item->index;
+        find.type = op->rows[item->row].type;
+        find.opset = item->opset;
+        find.message = arena_strdup(&result->arena, verdict->text);
+        find.recipe = arena_strdup(&result->arena, recipe);
+    }
+    for (; at > 0 && op->finds[at - 1].index > find.index; at--)
+        op->finds[at] = op->finds[at - 1];
+    op->finds[at] = find;
 }
 
 /* A plan being worked off. */

@@ -52,6 +52,7 @@ struct probe_find {
     int opset;
     size_t count;
     const char *message, *recipe;
+    uint64_t index; /* of the first case, while probing: answers come in any order */
 };
 
 struct probe_op {
