@@ -56,6 +56,18 @@ struct fault {
     int (*gradient)(const struct fault_scene *scene, struct op_gradient *gradient);
 };
 
+/* Rows of paper "newer": a parameter that is not looked at, and anything else. */
+#define FAULT_OF_PARAMETER(fault_name, of, at, says, function)                                               \
+    {                                                                                                        \
+        .name = fault_name, .paper = "newer", .operators = of, .parameter = at, .tied = at, .summary = says, \
+        .eval = function                                                                                     \
+    }
+#define FAULT_OF_DATA(fault_name, of, says, function)                                             \
+    {                                                                                             \
+        .name = fault_name, .paper = "newer", .operators = of, .parameter = "-", .summary = says, \
+        .eval = function                                                                          \
+    }
+
 /* Each file's rows end with a NULL name. */
 extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[],
     faults_graph[], faults_images[], faults_running[], faults_gradient[], faults_newer[], faults_narrow[],

@@ -25,7 +25,7 @@
     static int function(const struct fault_scene *scene, struct op_call *call) \
     {                                                                          \
         (void)scene;                                                           \
-        return eval_with_input(call, index, as_zero);                          \
+        return eval_with_input(call, index, zero_input);                       \
     }
 
 #define WITHOUT_INPUT(function, index)                                         \
@@ -34,13 +34,6 @@
         (void)scene;                                                           \
         return eval_without_input(call, index);                                \
     }
-
-static void as_zero(const struct op_call *call, struct bounded *input)
-{
-    (void)call;
-    for (size_t i = 0; i < input->count; i++)
-        input->value[i] = 0;
-}
 
 IGNORES_INT(turned_by_halves, "interleaved", 0)
 IGNORES_INT(both_ways, "unidirectional", 0)
@@ -65,38 +58,28 @@ static int most_100(const struct fault_scene *scene, struct op_call *call)
 }
 
 #define MS "com.microsoft::"
-#define ROW(fault_name, of, at, says, function)                                                              \
-    {                                                                                                        \
-        .name = fault_name, .paper = "newer", .operators = of, .parameter = at, .tied = at, .summary = says, \
-        .eval = function                                                                                     \
-    }
-#define DATA_ROW(fault_name, of, says, function)                                                  \
-    {                                                                                             \
-        .name = fault_name, .paper = "newer", .operators = of, .parameter = "-", .summary = says, \
-        .eval = function                                                                          \
-    }
 
 /* clang-format off */
 const struct fault faults_microsoft[] = {
-    ROW("quick-gelu-alpha", MS "QuickGelu", "alpha", "alpha is taken as 1", alpha_one),
-    DATA_ROW("gelu-no-bias", MS "BiasGelu|" MS "FastGelu", "the bias is taken as 0", second_zero),
-    ROW("fused-alpha", MS "FusedMatMul|" MS "FusedGemm", "alpha", "alpha is taken as 1", alpha_one),
-    DATA_ROW("fused-conv-no-bias", MS "FusedConv", "B is not added", no_third),
-    DATA_ROW("skip-not-added", MS "SkipLayerNormalization|" MS "SkipSimplifiedLayerNormalization", "skip is taken as 0",
+    FAULT_OF_PARAMETER("quick-gelu-alpha", MS "QuickGelu", "alpha", "alpha is taken as 1", alpha_one),
+    FAULT_OF_DATA("gelu-no-bias", MS "BiasGelu|" MS "FastGelu", "the bias is taken as 0", second_zero),
+    FAULT_OF_PARAMETER("fused-alpha", MS "FusedMatMul|" MS "FusedGemm", "alpha", "alpha is taken as 1", alpha_one),
+    FAULT_OF_DATA("fused-conv-no-bias", MS "FusedConv", "B is not added", no_third),
+    FAULT_OF_DATA("skip-not-added", MS "SkipLayerNormalization|" MS "SkipSimplifiedLayerNormalization", "skip is taken as 0",
              second_zero),
-    DATA_ROW("nbits-no-zero-points", MS "MatMulNBits", "zero_points are ignored", no_fourth),
-    ROW("turned-by-halves", MS "RotaryEmbedding", "interleaved", "interleaved is taken as 0", turned_by_halves),
-    ROW("attention-both-ways", MS "Attention|" MS "MultiHeadAttention", "unidirectional", "unidirectional is taken as 0",
+    FAULT_OF_DATA("nbits-no-zero-points", MS "MatMulNBits", "zero_points are ignored", no_fourth),
+    FAULT_OF_PARAMETER("turned-by-halves", MS "RotaryEmbedding", "interleaved", "interleaved is taken as 0", turned_by_halves),
+    FAULT_OF_PARAMETER("attention-both-ways", MS "Attention|" MS "MultiHeadAttention", "unidirectional", "unidirectional is taken as 0",
         both_ways),
-    ROW("group-query-scale", MS "GroupQueryAttention", "scale", "scale is ignored", usual_scale),
-    DATA_ROW("qlinear-first-zero", MS "QLinearAdd|" MS "QLinearMul|" MS "QLinearSigmoid|" MS "QLinearGlobalAveragePool",
+    FAULT_OF_PARAMETER("group-query-scale", MS "GroupQueryAttention", "scale", "scale is ignored", usual_scale),
+    FAULT_OF_DATA("qlinear-first-zero", MS "QLinearAdd|" MS "QLinearMul|" MS "QLinearSigmoid|" MS "QLinearGlobalAveragePool",
              "the first zero point is taken as 0", third_zero),
-    DATA_ROW("qlinear-concat-zero", MS "QLinearConcat", "the zero point of the result is taken as 0", second_zero),
-    ROW("qlinear-leaky-alpha", MS "QLinearLeakyRelu", "alpha", "alpha is taken as 0.01", slope_hundredth),
-    DATA_ROW("qgemm-no-c", MS "QGemm", "C is not added", no_seventh),
-    DATA_ROW("to-float-no-bias", MS "MatMulIntegerToFloat", "the bias is not added", no_seventh),
-    DATA_ROW("dynamic-no-bias", MS "DynamicQuantizeMatMul", "the bias is not added", no_fifth),
-    DATA_ROW("nhwc-pool-100", MS "NhwcMaxPool", "results saturate at 100", most_100),
+    FAULT_OF_DATA("qlinear-concat-zero", MS "QLinearConcat", "the zero point of the result is taken as 0", second_zero),
+    FAULT_OF_PARAMETER("qlinear-leaky-alpha", MS "QLinearLeakyRelu", "alpha", "alpha is taken as 0.01", slope_hundredth),
+    FAULT_OF_DATA("qgemm-no-c", MS "QGemm", "C is not added", no_seventh),
+    FAULT_OF_DATA("to-float-no-bias", MS "MatMulIntegerToFloat", "the bias is not added", no_seventh),
+    FAULT_OF_DATA("dynamic-no-bias", MS "DynamicQuantizeMatMul", "the bias is not added", no_fifth),
+    FAULT_OF_DATA("nhwc-pool-100", MS "NhwcMaxPool", "results saturate at 100", most_100),
     {0},
 };
 /* clang-format on */

@@ -121,25 +121,20 @@ static int packed_tail(const struct fault_scene *scene, struct op_call *call)
 
 #define CONVERTS "Cast|CastLike|QuantizeLinear|DequantizeLinear"
 #define READS "Cast|CastLike|DequantizeLinear"
-#define ROW(fault_name, of, says, function)                                                       \
-    {                                                                                             \
-        .name = fault_name, .paper = "newer", .operators = of, .parameter = "-", .summary = says, \
-        .eval = function                                                                          \
-    }
 
 /* clang-format off */
 const struct fault faults_narrow[] = {
-    ROW("e4m3fn-subnormals", CONVERTS, "subnormals of float8e4m3fn are 0", e4m3fn_subnormals),
-    ROW("e4m3fnuz-bias", CONVERTS, "float8e4m3fnuz has the exponents of float8e4m3fn", e4m3fnuz_bias),
-    ROW("e5m2-infinity", CONVERTS, "the infinities of float8e5m2 are its largest numbers", e5m2_infinity),
-    ROW("e5m2fnuz-nan", CONVERTS, "NaN of float8e5m2fnuz is 0", e5m2fnuz_nan),
-    ROW("e8m0-bias", CONVERTS, "float8e8m0 has the bias 128", e8m0_bias),
-    ROW("e2m1-subnormal", CONVERTS, "the subnormal of float4e2m1 is 0", e2m1_subnormal),
-    ROW("int4-unsigned", READS, "int4 is read as uint4", int4_unsigned),
-    ROW("uint4-signed", READS, "uint4 is read as int4", uint4_signed),
-    ROW("int2-unsigned", READS, "int2 is read as uint2", int2_unsigned),
-    ROW("uint2-signed", READS, "uint2 is read as int2", uint2_signed),
-    ROW("packed-tail", "any", "the last of an odd number of elements that share bytes is 0", packed_tail),
+    FAULT_OF_DATA("e4m3fn-subnormals", CONVERTS, "subnormals of float8e4m3fn are 0", e4m3fn_subnormals),
+    FAULT_OF_DATA("e4m3fnuz-bias", CONVERTS, "float8e4m3fnuz has the exponents of float8e4m3fn", e4m3fnuz_bias),
+    FAULT_OF_DATA("e5m2-infinity", CONVERTS, "the infinities of float8e5m2 are its largest numbers", e5m2_infinity),
+    FAULT_OF_DATA("e5m2fnuz-nan", CONVERTS, "NaN of float8e5m2fnuz is 0", e5m2fnuz_nan),
+    FAULT_OF_DATA("e8m0-bias", CONVERTS, "float8e8m0 has the bias 128", e8m0_bias),
+    FAULT_OF_DATA("e2m1-subnormal", CONVERTS, "the subnormal of float4e2m1 is 0", e2m1_subnormal),
+    FAULT_OF_DATA("int4-unsigned", READS, "int4 is read as uint4", int4_unsigned),
+    FAULT_OF_DATA("uint4-signed", READS, "uint4 is read as int4", uint4_signed),
+    FAULT_OF_DATA("int2-unsigned", READS, "int2 is read as uint2", int2_unsigned),
+    FAULT_OF_DATA("uint2-signed", READS, "uint2 is read as int2", uint2_signed),
+    FAULT_OF_DATA("packed-tail", "any", "the last of an odd number of elements that share bytes is 0", packed_tail),
     {0},
 };
 /* clang-format on */

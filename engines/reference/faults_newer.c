@@ -25,13 +25,6 @@ IGNORES_INT(dft_forward, "inverse", 0)
 IGNORES_INT(boxes_by_corners, "center_point_box", 0)
 IGNORES_INT(unique_unsorted, "sorted", 0)
 
-static void all_zero(const struct op_call *call, struct bounded *input)
-{
-    (void)call;
-    for (size_t i = 0; i < input->count; i++)
-        input->value[i] = 0;
-}
-
 static void all_one(const struct op_call *call, struct bounded *input)
 {
     (void)call;
@@ -61,7 +54,7 @@ static int swish_alpha(const struct fault_scene *scene, struct op_call *call)
 static int scatter_from_start(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
-    return eval_with_input(call, 2, all_zero);
+    return eval_with_input(call, 2, zero_input);
 }
 
 /* Offsets are [.., 2 taps, rows, columns], first the row's, then the column's. */
@@ -138,7 +131,7 @@ static int stft_no_window(const struct fault_scene *scene, struct op_call *call)
 static int mel_from_zero(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
-    return eval_with_input(call, 3, all_zero);
+    return eval_with_input(call, 3, zero_input);
 }
 
 static int quantize_to_254(const struct fault_scene *scene, struct op_call *call)
@@ -232,13 +225,13 @@ static int ngrams_counted(const struct fault_scene *scene, struct op_call *call)
 static int qlinear_no_zero_point(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
-    return eval_with_input(call, 2, all_zero);
+    return eval_with_input(call, 2, zero_input);
 }
 
 static int sequence_first(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
-    return eval_with_input(call, 1, all_zero);
+    return eval_with_input(call, 1, zero_input);
 }
 
 /* Random results that the distribution does not have. */
@@ -254,50 +247,39 @@ static int random_beyond(const struct fault_scene *scene, struct op_call *call)
     return result;
 }
 
-#define ROW(fault_name, of, at, says, function)                                                              \
-    {                                                                                                        \
-        .name = fault_name, .paper = "newer", .operators = of, .parameter = at, .tied = at, .summary = says, \
-        .eval = function                                                                                     \
-    }
-#define DATA_ROW(fault_name, of, says, function)                                                  \
-    {                                                                                             \
-        .name = fault_name, .paper = "newer", .operators = of, .parameter = "-", .summary = says, \
-        .eval = function                                                                          \
-    }
-
 /* clang-format off */
 const struct fault faults_newer[] = {
-    ROW("attention-not-causal", "Attention", "is_causal", "is_causal is taken as 0", attention_not_causal),
-    ROW("rms-no-epsilon", "RMSNormalization", "epsilon", "epsilon is taken as 0", rms_no_epsilon),
-    ROW("rotary-halves", "RotaryEmbedding", "interleaved", "interleaved is taken as 0", rotary_halves),
-    ROW("swish-alpha", "Swish", "alpha", "alpha is taken as 1", swish_alpha),
-    DATA_ROW("scatter-from-start", "TensorScatter", "write_indices are taken as 0", scatter_from_start),
-    DATA_ROW("deform-offsets", "DeformConv", "offsets along rows and columns are exchanged", deform_offsets),
-    ROW("grid-no-corners", "AffineGrid", "align_corners", "align_corners is taken as 0", grid_no_corners),
-    DATA_ROW("col2im-last-block", "Col2Im", "the last block is left out", col2im_last_block),
-    DATA_ROW("crop-other-half", "CenterCropPad", "of an odd number of places the larger half is first", crop_other_half),
-    ROW("window-periodic", "HannWindow|BlackmanWindow", "periodic", "periodic is taken as 1", window_periodic),
-    DATA_ROW("hamming-rounded", "HammingWindow", "its coefficients are 0.54 and 0.46", hamming_rounded),
-    ROW("dft-forward", "DFT", "inverse", "inverse is taken as 0", dft_forward),
-    DATA_ROW("stft-no-window", "STFT", "the window is taken as ones", stft_no_window),
-    DATA_ROW("mel-from-zero", "MelWeightMatrix", "lower_edge_hertz is taken as 0", mel_from_zero),
-    DATA_ROW("dynamic-quantize-254", "DynamicQuantizeLinear", "results saturate at 254", quantize_to_254),
-    DATA_ROW("unpool-plane", "MaxUnpool", "indices count within a channel of the input", unpool_plane),
-    ROW("roi-no-half-pixel", "RoiAlign", "coordinate_transformation_mode", "half_pixel is taken as output_half_pixel",
+    FAULT_OF_PARAMETER("attention-not-causal", "Attention", "is_causal", "is_causal is taken as 0", attention_not_causal),
+    FAULT_OF_PARAMETER("rms-no-epsilon", "RMSNormalization", "epsilon", "epsilon is taken as 0", rms_no_epsilon),
+    FAULT_OF_PARAMETER("rotary-halves", "RotaryEmbedding", "interleaved", "interleaved is taken as 0", rotary_halves),
+    FAULT_OF_PARAMETER("swish-alpha", "Swish", "alpha", "alpha is taken as 1", swish_alpha),
+    FAULT_OF_DATA("scatter-from-start", "TensorScatter", "write_indices are taken as 0", scatter_from_start),
+    FAULT_OF_DATA("deform-offsets", "DeformConv", "offsets along rows and columns are exchanged", deform_offsets),
+    FAULT_OF_PARAMETER("grid-no-corners", "AffineGrid", "align_corners", "align_corners is taken as 0", grid_no_corners),
+    FAULT_OF_DATA("col2im-last-block", "Col2Im", "the last block is left out", col2im_last_block),
+    FAULT_OF_DATA("crop-other-half", "CenterCropPad", "of an odd number of places the larger half is first", crop_other_half),
+    FAULT_OF_PARAMETER("window-periodic", "HannWindow|BlackmanWindow", "periodic", "periodic is taken as 1", window_periodic),
+    FAULT_OF_DATA("hamming-rounded", "HammingWindow", "its coefficients are 0.54 and 0.46", hamming_rounded),
+    FAULT_OF_PARAMETER("dft-forward", "DFT", "inverse", "inverse is taken as 0", dft_forward),
+    FAULT_OF_DATA("stft-no-window", "STFT", "the window is taken as ones", stft_no_window),
+    FAULT_OF_DATA("mel-from-zero", "MelWeightMatrix", "lower_edge_hertz is taken as 0", mel_from_zero),
+    FAULT_OF_DATA("dynamic-quantize-254", "DynamicQuantizeLinear", "results saturate at 254", quantize_to_254),
+    FAULT_OF_DATA("unpool-plane", "MaxUnpool", "indices count within a channel of the input", unpool_plane),
+    FAULT_OF_PARAMETER("roi-no-half-pixel", "RoiAlign", "coordinate_transformation_mode", "half_pixel is taken as output_half_pixel",
         roi_no_half_pixel),
-    ROW("boxes-by-corners", "NonMaxSuppression", "center_point_box", "center_point_box is taken as 0", boxes_by_corners),
-    ROW("unique-unsorted", "Unique", "sorted", "sorted is taken as 0", unique_unsorted),
-    DATA_ROW("reverse-whole", "ReverseSequence", "sequences are reversed over their whole length", reverse_whole),
-    DATA_ROW("det-no-sign", "Det", "results are absolute values", det_no_sign),
-    DATA_ROW("loss-no-weights", "NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss", "weights are ignored",
+    FAULT_OF_PARAMETER("boxes-by-corners", "NonMaxSuppression", "center_point_box", "center_point_box is taken as 0", boxes_by_corners),
+    FAULT_OF_PARAMETER("unique-unsorted", "Unique", "sorted", "sorted is taken as 0", unique_unsorted),
+    FAULT_OF_DATA("reverse-whole", "ReverseSequence", "sequences are reversed over their whole length", reverse_whole),
+    FAULT_OF_DATA("det-no-sign", "Det", "results are absolute values", det_no_sign),
+    FAULT_OF_DATA("loss-no-weights", "NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss", "weights are ignored",
              loss_no_weights),
-    DATA_ROW("bitwise-no-sign", "BitwiseAnd|BitwiseOr|BitwiseXor", "the first operand loses its sign", bitwise_no_sign),
-    DATA_ROW("compress-last", "Compress", "the last condition is taken as false", compress_last),
-    ROW("ngrams-counted", "TfIdfVectorizer", "mode", "mode is taken as TF", ngrams_counted),
-    DATA_ROW("qlinear-no-zero-point", "QLinearConv|QLinearMatMul", "the first zero point is taken as 0",
+    FAULT_OF_DATA("bitwise-no-sign", "BitwiseAnd|BitwiseOr|BitwiseXor", "the first operand loses its sign", bitwise_no_sign),
+    FAULT_OF_DATA("compress-last", "Compress", "the last condition is taken as false", compress_last),
+    FAULT_OF_PARAMETER("ngrams-counted", "TfIdfVectorizer", "mode", "mode is taken as TF", ngrams_counted),
+    FAULT_OF_DATA("qlinear-no-zero-point", "QLinearConv|QLinearMatMul", "the first zero point is taken as 0",
              qlinear_no_zero_point),
-    DATA_ROW("sequence-first", "SequenceAt", "the position is taken as 0", sequence_first),
-    DATA_ROW("random-beyond", "RandomUniform|RandomUniformLike|Bernoulli|Multinomial",
+    FAULT_OF_DATA("sequence-first", "SequenceAt", "the position is taken as 0", sequence_first),
+    FAULT_OF_DATA("random-beyond", "RandomUniform|RandomUniformLike|Bernoulli|Multinomial",
              "results lie outside the range of the distribution", random_beyond),
     {0},
 };

@@ -42,6 +42,9 @@ int eval_with_string(struct op_call *call, const char *name, const char *value);
 int eval_with_input(struct op_call *call, size_t index,
                     void (*change)(const struct op_call *call, struct bounded *input));
 
+/* A change: every element becomes 0. */
+void zero_input(const struct op_call *call, struct bounded *input);
+
 /* Runs the kernel without an optional input. */
 int eval_without_input(struct op_call *call, size_t index);
 
