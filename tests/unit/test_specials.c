@@ -125,11 +125,30 @@ static void test_remainder(void **state)
     bounded_release(&y);
 }
 
+/* 30.34375 * 44.96875 * 48 is 65497, below the largest float16; with the first product rounded up it is
+ * infinite, and stays so when it is halved. */
+static void test_rounded_into_overflow(void **state)
+{
+    (void)state;
+    struct bounded y = computed("k = Constant<value = float[4] {30.34375, 44.96875, 48, 0.5}>() "
+                                "x = Cast<to = 10>(k) y = ReduceProd(x)");
+    assert_true(isinf(bounded_hard(&y, 0)));
+    bounded_release(&y);
+    y = computed("k = Constant<value = float[4] {30, 44, 48, 0.5}>() x = Cast<to = 10>(k) y = ReduceProd(x)");
+    assert_true(bounded_hard(&y, 0) < 200);
+    bounded_release(&y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul),     cmocka_unit_test(test_conv),   cmocka_unit_test(test_cell),
-        cmocka_unit_test(test_many_steps), cmocka_unit_test(test_resize), cmocka_unit_test(test_remainder),
+        cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_conv),
+        cmocka_unit_test(test_cell),
+        cmocka_unit_test(test_many_steps),
+        cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_remainder),
+        cmocka_unit_test(test_rounded_into_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
