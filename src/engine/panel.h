@@ -46,7 +46,7 @@ int panel_add_reference(struct panel *panel, struct registry *registry, struct e
 /* Adds the engine that gives second opinions. */
 int panel_add_second_opinion(struct panel *panel, struct registry *registry, struct error *err);
 
-/* Makes fresh workers available. They have the same limits as the others and start when they are needed. */
+/* Makes fresh workers available (pool_fresh), which start when they are needed. */
 void panel_add_fresh(struct panel *panel);
 
 /* The pool for a case that must not depend on the cases before it: the fresh workers where there are any,

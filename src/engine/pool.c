@@ -20,6 +20,7 @@
 #include <time.h>
 
 static const size_t default_recycle = 5000;
+static const double patience = 6;          /* of fresh workers: a busy machine is that much slower, say */
 static const int64_t farewell = 200000000; /* ns, for idle workers to exit by themselves at the end */
 
 enum {
@@ -98,6 +99,8 @@ struct pool *pool_fresh(const struct pool *pool)
     struct pool_options options = pool->options;
     options.fresh = true;
     options.workers = 1;
+    options.deadline *= patience;
+    options.start_deadline *= patience;
     struct pool *fresh = pool_new(&options);
     for (size_t i = 0; i < pool->n_engines; i++)
         pool_add(fresh, pool->engines[i]->spec);

@@ -54,9 +54,10 @@ struct engine_info {
 struct pool *pool_new(const struct pool_options *options);
 void pool_free(struct pool *pool); /* ends all workers and drops jobs under way; accepts NULL */
 
-/* A pool of the same engines under the same numbers, with the same limits, but with a new worker for every
- * job and one worker at a time for each engine. It uses engines that `pool` owns (those added by pool_plain),
- * so free it before `pool`. */
+/* A pool of the same engines under the same numbers, with a new worker for every job and one worker at a time
+ * for each engine. It waits six times as long as `pool` for an answer: what comes then is slow, as on a busy
+ * machine, and no hang. It uses engines that `pool` owns (those added by pool_plain), so free it before
+ * `pool`. */
 struct pool *pool_fresh(const struct pool *pool);
 
 /* Adds an engine and returns its number (>= 0). The spec must outlive the pool. */

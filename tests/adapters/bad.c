@@ -372,6 +372,8 @@ static void misbehave(struct adapter_call *call, long first, size_t inputs)
         _exit(0);
     if (is(call, "slow"))
         usleep(20 * 1000);
+    if (is(call, "slower"))
+        usleep(900 * 1000);
 }
 
 static int bad_run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,

@@ -86,12 +86,40 @@ static void test_many(void **state)
     value_release(&input);
 }
 
+/* What answers late on workers that other work keeps waiting is slow, and no hang. */
+static void test_slow(void **state)
+{
+    struct registry *registry = open_registry();
+    struct panel panel;
+    struct error err = {0};
+    struct value input = make_input(10, 1);
+    (void)state;
+    struct pool_options limits = {.deadline = 0.5, .start_deadline = 30};
+    assert_int_equal(panel_open(&panel, registry, (const char *const[]){"bad:mode=slower"}, 1, &limits, &err),
+                     0);
+    panel_add_fresh(&panel);
+    for (int fresh = 0; fresh < 2; fresh++) {
+        struct job job = make_job(panel.engines[0], &input);
+        struct result result;
+        assert_int_equal(pool_run_one(fresh ? panel.fresh : panel.pool, &job, &result, &err), 0);
+        if (fresh)
+            assert_answered(&result, &input);
+        else
+            assert_int_equal(result.outcome, OUTCOME_HANG);
+        result_release(&result);
+    }
+    panel_close(&panel);
+    registry_free(registry);
+    value_release(&input);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_not_found),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
