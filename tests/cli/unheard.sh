@@ -64,7 +64,7 @@ quietly run relu2.onnx -e identity -o kept2
 cp kept2/identity/test_data_set_0/output_0.pb open/test_data_set_0/input_0.pb
 assay report open -e $round -o bundle
 # Refusals that nobody can judge.
-lacks="$cases/node/test_mvn"
+lacks="$cases/node/test_momentum"
 assay compare "$lacks/model.onnx" -E "$bad" -e bad:mode=reject-load
 assay run "$one/model.onnx" -E "$bad" -e absent --format json
 # A suite of which an engine supports nothing; a case that brings no answer and that nobody judges.
@@ -73,7 +73,7 @@ assay conform "$lacks" -e $round --format junit
 assay replay "$lacks" -e $round --format junit
 mkdir -p bare/test_data_set_0
 cp "$lacks/model.onnx" bare
-cp "$lacks"/test_data_set_0/input_0.pb bare/test_data_set_0
+cp "$lacks"/test_data_set_0/input_*.pb bare/test_data_set_0
 assay conform bare -e identity --list
 assay replay bare -e identity
 # A past finding whose model never loads.

@@ -33,6 +33,24 @@ static void dft(void **state)
     end(&scene, LIST(4, 0, 2, 0), 4);
 }
 
+/* Columns of deviation 1 and 2 about their means 2 and 6, and the whole about 4. */
+static void mean_variance(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, "MeanVarianceNormalization", 1);
+    set_ints(&scene, "axes", (const int64_t[]){0}, 1);
+    give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, LIST(1, 4, 3, 8));
+    end(&scene, LIST(-1, -1, 1, 1), 4);
+    begin(&scene, "MeanVarianceNormalization", 1);
+    give(&scene, DTYPE_FLOAT, (struct shape){4, {1, 2, 1, 2}}, LIST(1, 3, 4, 8));
+    end(&scene, LIST(-1, 1, -1, 1), 4);
+    begin(&scene, "MeanVarianceNormalization", 1);
+    set_ints(&scene, "axes", (const int64_t[]){0, 1}, 2);
+    give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, LIST(1, 1, 7, 7));
+    end(&scene, LIST(-1, -1, 1, 1), 4);
+}
+
 static void stft(void **state)
 {
     struct scene scene;
@@ -216,10 +234,19 @@ static void sequences_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dft),       cmocka_unit_test(stft),       cmocka_unit_test(windows),
-        cmocka_unit_test(selection), cmocka_unit_test(unfold),     cmocka_unit_test(determinant),
-        cmocka_unit_test(quantized), cmocka_unit_test(regions),    cmocka_unit_test(places),
-        cmocka_unit_test(ngrams),    cmocka_unit_test(wrong_sign), cmocka_unit_test(sequences_are_refused),
+        cmocka_unit_test(dft),
+        cmocka_unit_test(mean_variance),
+        cmocka_unit_test(stft),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(selection),
+        cmocka_unit_test(unfold),
+        cmocka_unit_test(determinant),
+        cmocka_unit_test(quantized),
+        cmocka_unit_test(regions),
+        cmocka_unit_test(places),
+        cmocka_unit_test(ngrams),
+        cmocka_unit_test(wrong_sign),
+        cmocka_unit_test(sequences_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
