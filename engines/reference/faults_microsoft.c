@@ -67,6 +67,7 @@ const struct fault faults_microsoft[] = {
     FAULT_OF_DATA("fused-conv-no-bias", MS "FusedConv", "B is not added", no_third),
     FAULT_OF_DATA("skip-not-added", MS "SkipLayerNormalization|" MS "SkipSimplifiedLayerNormalization", "skip is taken as 0",
              second_zero),
+    FAULT_OF_DATA("simplified-scale", MS "SimplifiedLayerNormalization", "the scale is taken as 0", second_zero),
     FAULT_OF_DATA("nbits-no-zero-points", MS "MatMulNBits", "zero_points are ignored", no_fourth),
     FAULT_OF_PARAMETER("turned-by-halves", MS "RotaryEmbedding", "interleaved", "interleaved is taken as 0", turned_by_halves),
     FAULT_OF_PARAMETER("attention-both-ways", MS "Attention|" MS "MultiHeadAttention", "unidirectional", "unidirectional is taken as 0",

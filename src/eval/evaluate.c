@@ -58,7 +58,7 @@ static const struct op *find_op(const Onnx__NodeProto *node, int opset, struct e
     if (!op)
         error_set(err, ERROR_UNSUPPORTED, "operator %s%s%s is not supported", domain, *domain ? "::" : "",
                   node->op_type);
-    else if (!*op->domain && opset < op->since)
+    else if (!*op->owner && opset < op->since)
         error_set(err, ERROR_INVALID, "operator %s does not exist in opset %d", node->op_type, opset);
     else
         return op;

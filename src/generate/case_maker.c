@@ -289,7 +289,7 @@ bool options_allow(const struct generate_options *options, const struct op *op)
         return false;
     if (options->ops)
         return op_list_has(options->ops, op) && since <= newest_opset(options, since);
-    return !*op->domain && since <= newest && (!(op->flags & OP_ON_REQUEST) || newest > OPSET_LAST);
+    return !*op->owner && since <= newest && (!(op->flags & OP_ON_REQUEST) || newest > OPSET_LAST);
 }
 
 dtype_set options_types(const struct generate_options *options, const struct op *op, int opset)

@@ -174,6 +174,37 @@ class lowered
     int64_t version_;
 };
 
+// An operator that models have in ONNX's own domain, though ONNX has none: exporters and optimisers write it
+// for an engine that takes it there.
+void add_foreign_schemas()
+{
+    static const bool once = [] {
+        static const std::vector<std::string> types = {"tensor(float16)", "tensor(float)", "tensor(double)",
+                                                       "tensor(bfloat16)"};
+        OpSchema schema("SimplifiedLayerNormalization", __FILE__, __LINE__);
+        schema.SinceVersion(1)
+            .SetDomain("")
+            .Attr("axis", "the first dimension of a block", AttributeProto::INT, int64_t{-1})
+            .Attr("epsilon", "is added to the mean of squares", AttributeProto::FLOAT, 1e-5F)
+            .Attr("stash_type", "the type of the mean", AttributeProto::INT, int64_t{TensorProto::FLOAT})
+            .Input(0, "X", "", "T")
+            .Input(1, "scale", "", "V")
+            .Output(0, "Y", "", "V")
+            .Output(1, "inv_std_var", "", "U", OpSchema::Optional)
+            .TypeConstraint("T", types, "")
+            .TypeConstraint("U", {"tensor(float)", "tensor(double)"}, "")
+            .TypeConstraint("V", types, "")
+            .TypeAndShapeInferenceFunction([](InferenceContext &context) {
+                propagateElemTypeFromInputToOutput(context, 1, 0);
+                propagateShapeFromInputToOutput(context, 0, 0);
+            });
+        OpSchemaRegistry::OpSchemaRegisterOnce registered(schema);
+        static_cast<void>(registered);
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
 // 0, -1 or ONNX_UNCHECKABLE.
 int read_model(const uint8_t *data, size_t size, ModelProto &model, struct error *err)
 {
@@ -184,12 +215,14 @@ int read_model(const uint8_t *data, size_t size, ModelProto &model, struct error
     if (has_external(model))
         return error_set(err, ERROR_USAGE,
                          "external data must be inlined before the model is given to libonnx");
+    add_foreign_schemas();
     return is_newer(model) ? ONNX_UNCHECKABLE : 0;
 }
 
 const OpSchema *find_schema(const char *domain, const char *op_type, int opset)
 {
     const char *plain = std::strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+    add_foreign_schemas();
     return OpSchemaRegistry::Schema(op_type, opset, plain);
 }
 
@@ -247,6 +280,7 @@ extern "C" void onnx_prepare(void)
 {
     try {
         OpSchemaRegistry::Schema("Add", 13, "");
+        add_foreign_schemas();
     } catch (...) {
         /* Then the first model to need it says why. */
     }

@@ -1,6 +1,7 @@
 /*
- * com.microsoft: SkipLayerNormalization and SkipSimplifiedLayerNormalization: the sum of two tensors and a
- * bias, normalised as LayerNormalization and RMSNormalization do.
+ * com.microsoft: SimplifiedLayerNormalization, which is RMSNormalization and whose nodes stand in ONNX's own
+ * domain; SkipLayerNormalization and SkipSimplifiedLayerNormalization: the sum of two tensors and a bias,
+ * normalised as LayerNormalization and RMSNormalization do.
  */
 #include "bounds/number.h"
 #include "bounds/strides.h"
@@ -81,6 +82,35 @@ static int eval_skip_simplified(struct op_call *call)
     return normalise(call, "RMSNormalization", call_input(call, 3), NULL);
 }
 
+static int eval_simplified(struct op_call *call)
+{
+    struct inner rms;
+    if (call->n_outputs > 1)
+        return call_unsupported(call, "the inverse deviation as an output");
+    inner_begin(&rms, call, "RMSNormalization");
+    node_set_float(&rms.arena, rms.node, "epsilon", (float)call_float(call, "epsilon", (double)1e-5F));
+    node_set_int(&rms.arena, rms.node, "axis", call_int(call, "axis", -1));
+    node_set_int(&rms.arena, rms.node, "stash_type", call_int(call, "stash_type", DTYPE_FLOAT));
+    return inner_last(&rms, call->inputs, call->n_inputs);
+}
+
+static int sample_simplified(struct draw *d)
+{
+    struct drawn x = draw_primary(d);
+    int64_t axis = draw_between(d, -x.shape.rank, x.shape.rank - 1);
+    if (draw_chance(d, 0.5))
+        axis = -1;
+    else
+        draw_int(d, "axis", axis);
+    int from = (int)(axis < 0 ? axis + x.shape.rank : axis);
+    struct shape part = shape_make(x.shape.rank - from, x.shape.dims + from);
+    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
+        return -1;
+    draw_data(d, x.type, &part);
+    draw_float(d, "epsilon", draw_chance(d, 0.5) ? 1e-5F : 1e-3F);
+    return 0;
+}
+
 static int draw_skip(struct draw *d, struct shape *last)
 {
     struct drawn x = draw_primary(d);
@@ -131,17 +161,27 @@ static const struct op_param simplified_extras[] = {{"bias", PARAM_INPUT, .input
 
 enum { TYPES = 1 << DTYPE_FLOAT | 1 << DTYPE_FLOAT16 };
 
+static const struct op_param simplified_params[] = {
+    {"epsilon", PARAM_FLOAT, .legal = "1e-5|1e-3|0.1", .illegal = "-1", .initial = "1e-5"},
+    {"axis", PARAM_INT, .legal = "-3..2", .illegal = "99|-99", .initial = "-1"},
+    {"stash_type", PARAM_INT, .legal = "1", .illegal = "0|99", .initial = "1"},
+    {0},
+};
+
 /* Members that the rows have in common. */
-#define USUAL                                                                                             \
-    .outputs = {1, 4}, .ranks = {2, 3}, .types = {{1, TYPES}}, .params = skip_params, .data = DATA_FIRST, \
-    .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}, .factors = {FACTORS_NONE},          \
-    .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE,                         \
+#define SKIPS .outputs = {1, 4}, .ranks = {2, 3}, .params = skip_params
+#define USUAL                                                                                    \
+    .types = {{1, TYPES}}, .data = DATA_FIRST,                                                   \
+    .range = {RANGE_FIXED, .gives = {-20, 20}, .wants = {-1e3, 1e3}}, .factors = {FACTORS_NONE}, \
+    .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES, .slope = SLOPE_EVERYWHERE,                \
     .dangers = {{DANGER_INNER, .power = 2}}
 
 const struct op ops_microsoft_normalize[] = {
-    {OP_MICROSOFT("SkipLayerNormalization"), USUAL, .inputs = {3, 5}, .extras = layer_extras,
+    {OP_MICROSOFT("SkipLayerNormalization"), USUAL, SKIPS, .inputs = {3, 5}, .extras = layer_extras,
      .eval = eval_skip_layer, .sample = sample_skip_layer},
-    {OP_MICROSOFT("SkipSimplifiedLayerNormalization"), USUAL, .inputs = {3, 4}, .extras = simplified_extras,
-     .eval = eval_skip_simplified, .sample = sample_skip_simplified},
+    {OP_MICROSOFT("SkipSimplifiedLayerNormalization"), USUAL, SKIPS, .inputs = {3, 4},
+     .extras = simplified_extras, .eval = eval_skip_simplified, .sample = sample_skip_simplified},
+    {OP_MICROSOFT_IN("", "SimplifiedLayerNormalization"), USUAL, .inputs = {2, 2}, .outputs = {1, 2},
+     .ranks = {1, 4}, .params = simplified_params, .eval = eval_simplified, .sample = sample_simplified},
     {0},
 };

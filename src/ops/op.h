@@ -218,6 +218,7 @@ struct op {
     const char *name;   /* as people and files write it: "Gelu", "com.microsoft::Gelu" */
     const char *type;   /* the op_type of its nodes */
     const char *domain; /* of its nodes; "": ONNX's own */
+    const char *owner;  /* the domain whose list has it, which may be another than that of its nodes */
     int since;          /* first opset of its domain that has it, in any form */
     struct op_limits inputs, outputs;
     struct op_limits ranks; /* of the primary input that the sampler can work with */
@@ -255,16 +256,20 @@ struct op {
     int (*gradient)(struct op_gradient *gradient);
 };
 
-#define OP(op_name, first_opset) .name = op_name, .type = op_name, .domain = "", .since = first_opset
+#define OP(op_name, first_opset) \
+    .name = op_name, .type = op_name, .domain = "", .owner = "", .since = first_opset
 
 /*
  * ONNX Runtime's own domain, of which there is one version. Its operators do not depend on the opset of the
  * model, and are drawn only where they, or the domain, are named.
  */
 #define DOMAIN_MICROSOFT "com.microsoft"
-#define OP_MICROSOFT(op_name)                                                                       \
-    .name = DOMAIN_MICROSOFT "::" op_name, .type = op_name, .domain = DOMAIN_MICROSOFT, .since = 1, \
-    .history = {.same_since = 1}
+#define OP_MICROSOFT(op_name) OP_MICROSOFT_IN(DOMAIN_MICROSOFT, op_name)
+
+/* The same, for one whose nodes stand in another domain. */
+#define OP_MICROSOFT_IN(node_domain, op_name)                                      \
+    .name = DOMAIN_MICROSOFT "::" op_name, .type = op_name, .domain = node_domain, \
+    .owner = DOMAIN_MICROSOFT, .since = 1, .history = {.same_since = 1}
 
 /* A family file exports `const struct op ops_FAMILY[]`, which a row without a name ends; src/ops/meson.build
  * lists the families. */

@@ -82,7 +82,7 @@ bool op_list_has(const char *names, const struct op *op)
     for (const char *at = names; at && *at; at += strcspn(at, ","), at += *at == ',') {
         size_t length = strcspn(at, ",");
         if ((strlen(op->name) == length && strncmp(at, op->name, length) == 0) ||
-            (*op->domain && strlen(op->domain) == length && strncmp(at, op->domain, length) == 0))
+            (*op->owner && strlen(op->owner) == length && strncmp(at, op->owner, length) == 0))
             return true;
     }
     return false;
@@ -108,7 +108,7 @@ static const struct op *op_near(const char *name)
 static bool is_domain(const char *name)
 {
     for (const struct op *op = op_after(NULL); op; op = op_after(op))
-        if (*name && strcmp(op->domain, name) == 0)
+        if (*name && strcmp(op->owner, name) == 0)
             return true;
     return false;
 }

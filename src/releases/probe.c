@@ -123,7 +123,7 @@ static void plan_init(struct plan *plan, const struct probe_options *options)
     plan->layout.ops = memory_zeroed(count, sizeof *plan->layout.ops);
     for (size_t i = 0; i < count; i++) {
         const struct op *op = op_at(i);
-        if (!op->sample || (options->ops ? !op_list_has(options->ops, op) : *op->domain))
+        if (!op->sample || (options->ops ? !op_list_has(options->ops, op) : *op->owner))
             continue;
         plan->rows_capacity = 0;
         plan->layout.ops[plan->layout.n_ops++] = (struct probe_op){.name = op->name, .family = op_family(op)};

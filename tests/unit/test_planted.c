@@ -59,6 +59,7 @@ static const struct row rows[] = {
     {"fused-alpha", "com.microsoft::FusedGemm", F32, FILL_NORMAL + 1},
     {"fused-conv-no-bias", "com.microsoft::FusedConv", F32, FILL_NORMAL + 1},
     {"skip-not-added", "com.microsoft::SkipLayerNormalization", F32, FILL_NORMAL + 1},
+    {"simplified-scale", "com.microsoft::SimplifiedLayerNormalization", F32, FILL_NORMAL + 1},
     {"skip-not-added", "com.microsoft::SkipSimplifiedLayerNormalization", F32, FILL_NORMAL + 1},
     {"nbits-no-zero-points", "com.microsoft::MatMulNBits", F32, FILL_NORMAL + 1},
     {"turned-by-halves", "com.microsoft::RotaryEmbedding", F32, FILL_NORMAL + 1},
