@@ -11,10 +11,11 @@
 static const char *const lacking[] = {
     "Can't create layer",
     "Can't parse",
-    "nsupported",
-    "not supported",
+    "upported", /* "unsupported", "is not supported", "only 4D inputs supported" */
+    "upports",  /* "supports only positive odd values" */
+    " support ",
+    " allowed", /* "only 1 batch dimension is allowed" */
     "not implemented",
-    "inputs supported", /* only those with four dimensions, say */
     "_MAX_DIMS",
     "not found in const blobs",
     "constBlobs.find(",
@@ -100,12 +101,13 @@ static bool has_unusual_type(const Onnx__GraphProto *graph)
 /*
  * A check of types names those that a layer has and what it was given: "'inputs[0] == CV_32F' where
  * 'inputs[0]' is 6 (CV_64FC1)". Kernels assert the same without saying what they were given ("src.type() ==
- * CV_32F"), which counts where the model has unusual types: in one of float32 alone, it is the library that
- * made another.
+ * CV_32F", "type == B.type()"), which counts where the model has unusual types: in one of float32 alone, it
+ * is the library that made another.
  */
 static bool type_lacks(const struct opencv *opencv, const char *text)
 {
-    if (!opencv->model || !strstr(text, "== CV_"))
+    bool asserts = strstr(text, "(-215:") && strstr(text, "type");
+    if (!opencv->model || (!asserts && !strstr(text, "== CV_")))
         return false;
     const char *given = strstr(text, " (CV_");
     return given ? strncmp(given, " (CV_32FC1)", 11) != 0 : has_unusual_type(opencv->model->graph);
