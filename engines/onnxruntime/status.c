@@ -15,13 +15,12 @@ static const char *const lacking[] = {
     "Unsupported model IR version",
     "Unknown model file format version",
     "NOT_IMPLEMENTED",
-    "not supported",
     "not implemented",
-    "Unsupported",
-    "unsupported",
+    "only implemented",
+    "upported", /* "unsupported", "only 4-D tensor is supported", "not currently registered or supported" */
+    "upports",  /* "only supports ..." */
     "does not support",
-    "is not currently registered or supported", /* an element type */
-    "mode only support",                        /* Resize: which dims it interpolates over */
+    "only support", /* "mode only support 2-D inputs" */
     "layout_ == 0 was false",
     NULL,
 };
