@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <mutex>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -53,6 +54,19 @@ int no_print(int, const char *, const char *, const char *, int, void *)
     return 0;
 }
 
+#if RELEASE >= 500
+/* The last that was logged since it was cleared: the new engine says there, and nowhere else, why it gives a
+ * network without layers. */
+std::string logged;
+std::mutex log_mutex;
+
+void keep_log(cv::utils::logging::LogLevel, const char *, const char *, int, const char *, const char *text)
+{
+    std::lock_guard<std::mutex> lock(log_mutex);
+    logged = text ? text : "";
+}
+#endif
+
 /* Runs the body and turns whatever it throws into a message. */
 template <typename Body> int guarded(char message[FACE_MESSAGE_SIZE], Body body)
 {
@@ -84,6 +98,7 @@ int engine_of(enum face_engine engine)
 cv::dnn::Net read_net(const void *data, size_t size, const char *path, const face_options *options)
 {
 #if RELEASE >= 500
+    logged.clear();
     int engine = engine_of(options->engine);
     return data ? cv::dnn::readNetFromONNX(static_cast<const char *>(data), size, engine)
                 : cv::dnn::readNetFromONNX(std::string(path), engine);
@@ -92,6 +107,16 @@ cv::dnn::Net read_net(const void *data, size_t size, const char *path, const fac
     return data ? cv::dnn::readNetFromONNX(static_cast<const char *>(data), size)
                 : cv::dnn::readNetFromONNX(std::string(path));
 #endif
+}
+
+std::string empty_network()
+{
+    std::string text = "an empty network";
+#if RELEASE >= 500
+    if (!logged.empty())
+        text += ": " + logged;
+#endif
+    return text;
 }
 
 } // namespace
@@ -131,7 +156,12 @@ void face_start(int threads)
 {
     cv::setNumThreads(threads);
     cv::redirectError(no_print);
+#if RELEASE >= 500
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_INFO);
+    cv::utils::logging::internal::replaceWriteLogMessageEx(keep_log);
+#else
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+#endif
 }
 
 int face_load(struct face_net **net, const void *data, size_t size, const char *path,
@@ -141,7 +171,7 @@ int face_load(struct face_net **net, const void *data, size_t size, const char *
     return guarded(message, [&] {
         cv::dnn::Net read = read_net(data, size, path, options);
         if (read.empty())
-            return say(message, "an empty network");
+            return say(message, empty_network().c_str());
         read.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
         read.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
         /* Both are on by default, and 5.0's new engine is disturbed by being asked at all. */

@@ -91,8 +91,9 @@ static bool has_unusual_type(const Onnx__GraphProto *graph)
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t k = 0; k < graph->node[i]->n_attribute; k++) {
             const Onnx__AttributeProto *attribute = graph->node[i]->attribute[k];
-            if ((strcmp(attribute->name, "to") == 0 && !is_usual(attribute->i)) ||
-                (attribute->t && !is_usual(attribute->t->data_type)))
+            bool names = strcmp(attribute->name, "to") == 0 || strcmp(attribute->name, "dtype") == 0 ||
+                         strcmp(attribute->name, "output_dtype") == 0;
+            if ((names && !is_usual(attribute->i)) || (attribute->t && !is_usual(attribute->t->data_type)))
                 return true;
         }
     return false;
@@ -101,12 +102,12 @@ static bool has_unusual_type(const Onnx__GraphProto *graph)
 /*
  * A check of types names those that a layer has and what it was given: "'inputs[0] == CV_32F' where
  * 'inputs[0]' is 6 (CV_64FC1)". Kernels assert the same without saying what they were given ("src.type() ==
- * CV_32F", "type == B.type()"), which counts where the model has unusual types: in one of float32 alone, it
- * is the library that made another.
+ * CV_32F", "type == B.type()", "func != nullptr" of a table by types), which counts where the model has
+ * unusual types: in one of float32 alone, it is the library that made another.
  */
 static bool type_lacks(const struct opencv *opencv, const char *text)
 {
-    bool asserts = strstr(text, "(-215:") && strstr(text, "type");
+    bool asserts = strstr(text, "(-215:") && (strstr(text, "type") || strstr(text, "func != "));
     if (!opencv->model || (!asserts && !strstr(text, "== CV_")))
         return false;
     const char *given = strstr(text, " (CV_");

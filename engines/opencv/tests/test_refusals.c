@@ -41,6 +41,12 @@ static const struct row rows[] = {
     {FLOATS,
      FIVE "onnx/onnx_importer.cpp:424: error: (-215:Assertion failed) (bool)layer in function 'runLayer'\n",
      OPENCV_STAGE_LOAD, ADAPTER_UNSUPPORTED},
+    {FLOATS,
+     "an empty network: DNN/ONNX: the model cannot be loaded with the new parser. Trying the older parser.  "
+     "Unsupported "
+     "operations:\n\tGlobalLpPool\n",
+     OPENCV_STAGE_LOAD, ADAPTER_UNSUPPORTED},
+    {FLOATS, "an empty network", OPENCV_STAGE_LOAD, ADAPTER_REJECTED},
     /* Types, where the model has others than float32, int64 and bool; without them, the library made one. */
     {DOUBLES,
      FIVE
@@ -62,6 +68,10 @@ static const struct row rows[] = {
           "function "
           "'softmax_'\n",
      OPENCV_STAGE_RUN, ADAPTER_FAILED},
+    {DOUBLES,
+     FIVE "layers/convtranspose_layer.cpp:262: error: (-215:Assertion failed) func != nullptr in function "
+          "'forward'\n",
+     OPENCV_STAGE_RUN, ADAPTER_UNSUPPORTED},
     /* How many dimensions it has. */
     {FLOATS,
      FIVE "layers/pad2_layer.cpp:640: error: (-215:Assertion failed) ndims <= PAD_MAX_DIMS in function "
