@@ -2,9 +2,9 @@
 
 #include <climits>
 #include <cstdio>
-#include <mutex>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -55,15 +55,19 @@ int no_print(int, const char *, const char *, const char *, int, void *)
 }
 
 #if RELEASE >= 500
-/* The last that was logged since it was cleared: the new engine says there, and nowhere else, why it gives a
- * network without layers. */
+/* Why the new engine gives a network without layers: it says that in its log, and nowhere else. Of what was
+ * logged since it was cleared, the first line about an error, or else the last one. */
 std::string logged;
+bool logged_error;
 std::mutex log_mutex;
 
 void keep_log(cv::utils::logging::LogLevel, const char *, const char *, int, const char *, const char *text)
 {
     std::lock_guard<std::mutex> lock(log_mutex);
-    logged = text ? text : "";
+    if (!text || logged_error)
+        return;
+    logged = text;
+    logged_error = std::strncmp(text, "DNN/ONNX: error ", 16) == 0;
 }
 #endif
 
@@ -99,6 +103,7 @@ cv::dnn::Net read_net(const void *data, size_t size, const char *path, const fac
 {
 #if RELEASE >= 500
     logged.clear();
+    logged_error = false;
     int engine = engine_of(options->engine);
     return data ? cv::dnn::readNetFromONNX(static_cast<const char *>(data), size, engine)
                 : cv::dnn::readNetFromONNX(std::string(path), engine);

@@ -21,21 +21,29 @@ static const char *const lacking[] = {
     "constBlobs.find(",
     "constBlobs.count(",
     "const_id.size() ==",
+    "isConstArg(",
     "(bool)layer in function 'runLayer'", /* folds a constant with a layer that it has not */
     "layer_id.find(node_proto.input(i)) == layer_id.end()",
     "typeProto.has_tensor_type()",
     NULL,
 };
 
+/* Behind the reason, in the log of 5.0's new engine: "... occurred when processing node 'Add_3' (Add) with 2
+ * inputs". */
+static const char behind[] = "' occurred when processing node '";
+
 /*
  * "OpenCV(4.6.0) ./modules/dnn/src/onnx/onnx_importer.cpp:1040: error: (-2:Unspecified error) in function
  * 'handleNode'\n> Node [Max@ai.onnx]:(onnx_node!Max_0) parse error: OpenCV(4.6.0) ./modules/...": the reason
  * stands last, behind paths of the machine that built the library. Kept are the node and the reason from its
- * file name on.
+ * file name on, in the same form for both engines.
  */
 static void shorten(const char *message, char *text, size_t size)
 {
     const char *node = strstr(message, "> Node "), *reason = message;
+    const char *end = strstr(message, behind), *name = end ? end + sizeof behind - 1 : NULL;
+    int name_length = name ? (int)strcspn(name, "'") : 0;
+    const char *type = name ? strchr(name + name_length, '(') : NULL;
     for (const char *at = message; (at = strstr(at, "OpenCV(")); at++)
         reason = at;
     const char *path = strstr(reason, ") ");
@@ -49,7 +57,10 @@ static void shorten(const char *message, char *text, size_t size)
             }
     }
     const char *node_end = node && node < reason ? strstr(node, " parse error: ") : NULL;
-    if (node_end)
+    if (type && reason < end)
+        snprintf(text, size, "Node [%.*s@ai.onnx]:(onnx_node!%.*s): %.*s", (int)strcspn(type + 1, ")"),
+                 type + 1, name_length, name, (int)(end - reason), reason);
+    else if (node_end)
         snprintf(text, size, "%.*s: %s", (int)(node_end - node - 2), node + 2, reason);
     else
         snprintf(text, size, "%s", reason);

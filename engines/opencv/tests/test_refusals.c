@@ -46,6 +46,13 @@ static const struct row rows[] = {
      "Unsupported "
      "operations:\n\tGlobalLpPool\n",
      OPENCV_STAGE_LOAD, ADAPTER_UNSUPPORTED},
+    {FLOATS,
+     "an empty network: DNN/ONNX: error 'OpenCV(5.0.0) ./modules/dnn/src/onnx/onnx_importer2.cpp:1457: "
+     "error: "
+     "(-215:Assertion failed) net.isConstArg(node_inputs[1]) in function 'parsePRelu'\n' occurred when "
+     "processing node "
+     "'onnx_node!0' (PRelu) with 2 inputs and 1 outputs from domain 'ai.onnx'",
+     OPENCV_STAGE_LOAD, ADAPTER_UNSUPPORTED},
     {FLOATS, "an empty network", OPENCV_STAGE_LOAD, ADAPTER_REJECTED},
     /* Types, where the model has others than float32, int64 and bool; without them, the library made one. */
     {DOUBLES,
@@ -137,8 +144,38 @@ static void test_texts(void **state)
     }
 }
 
+/* The node and the reason, without the paths of another machine. */
+static void test_shortened(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"OpenCV(4.6.0) ./modules/dnn/src/onnx/onnx_importer.cpp:1040: error: (-2:Unspecified error) in "
+         "function "
+         "'handleNode'\n> Node [LRN@ai.onnx]:(onnx_node!l) parse error: OpenCV(4.6.0) "
+         "./modules/dnn/src/layers/"
+         "lrn_layer.cpp:88: error: (-5:Bad argument) no\n",
+         "Node [LRN@ai.onnx]:(onnx_node!l): lrn_layer.cpp:88: error: (-5:Bad argument) no"},
+        {"an empty network: DNN/ONNX: error 'OpenCV(5.0.0) "
+         "./modules/dnn/src/layers/recurrent2_layers.cpp:109: error: "
+         "(-215:Assertion failed) activations.size() == 3 in function 'LSTM2LayerImpl'\n' occurred when "
+         "processing node "
+         "'LSTM_27' (LSTM) with 7 inputs and 2 outputs from domain 'ai.onnx'",
+         "Node [LSTM@ai.onnx]:(onnx_node!LSTM_27): recurrent2_layers.cpp:109: error: (-215:Assertion failed) "
+         "activations.size() == 3 in function 'LSTM2LayerImpl'"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct opencv opencv = {.model = parse(FLOATS)};
+        struct adapter_call call = {.engine = &opencv};
+        str_init(&call.message);
+        opencv_fail(&call, OPENCV_STAGE_LOAD, texts[i][0]);
+        assert_string_equal(call.message.data, texts[i][1]);
+        str_release(&call.message);
+        model_free(opencv.model);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_shortened)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
