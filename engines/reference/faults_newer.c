@@ -45,6 +45,16 @@ static int rms_no_epsilon(const struct fault_scene *scene, struct op_call *call)
     return eval_with_float(call, "epsilon", 0);
 }
 
+static int scan_forward(const struct fault_scene *scene, struct op_call *call)
+{
+    struct patch patch;
+    (void)scene;
+    if (!patch_init(&patch, call))
+        return call->op->eval(call);
+    patch_drop(&patch, "scan_input_directions");
+    return patch_eval(&patch);
+}
+
 static int mvn_first_axis(const struct fault_scene *scene, struct op_call *call)
 {
     struct patch patch;
@@ -262,6 +272,7 @@ const struct fault faults_newer[] = {
     FAULT_OF_PARAMETER("attention-not-causal", "Attention", "is_causal", "is_causal is taken as 0", attention_not_causal),
     FAULT_OF_PARAMETER("rms-no-epsilon", "RMSNormalization", "epsilon", "epsilon is taken as 0", rms_no_epsilon),
     FAULT_OF_PARAMETER("mvn-first-axis", "MeanVarianceNormalization", "axes", "axes are taken as 0", mvn_first_axis),
+    FAULT_OF_PARAMETER("scan-forward", "Scan", "scan_input_directions", "scan_input_directions is ignored", scan_forward),
     FAULT_OF_PARAMETER("rotary-halves", "RotaryEmbedding", "interleaved", "interleaved is taken as 0", rotary_halves),
     FAULT_OF_PARAMETER("swish-alpha", "Swish", "alpha", "alpha is taken as 1", swish_alpha),
     FAULT_OF_DATA("scatter-from-start", "TensorScatter", "write_indices are taken as 0", scatter_from_start),

@@ -403,7 +403,7 @@ static void note_types(const struct trial_done *done, struct finding_evidence *e
 
 static int work_of(const Onnx__NodeProto *node)
 {
-    const struct op *op = op_known(node);
+    const struct op *op = op_of(node);
     return op ? (int)op->work : WORK_ELEMENTS;
 }
 

@@ -132,7 +132,7 @@ static void add_operators(struct str *out, const struct culprits *culprits)
 /* Operators that compute nothing from elements: one bug of theirs shows with every type. */
 static bool only_moves(const Onnx__NodeProto *node)
 {
-    const struct op *op = op_known(node);
+    const struct op *op = op_of(node);
     return op && (op->work == WORK_MOVES || op->work == WORK_SHAPE || op->work == WORK_BODIES);
 }
 

@@ -110,7 +110,7 @@ bool *memory_groups_fed(const struct model_index *index)
         bool any = false;
         for (size_t i = 0; i < index->n_uses[number]; i++)
             any = any || fed[index->uses[number][i]];
-        const struct op *op = op_known(node);
+        const struct op *op = op_of(node);
         any = any && !(op && op->work == WORK_SHAPE);
         for (size_t i = 0; i < node->n_output; i++)
             if (*node->output[i] && map_get(&index->names, node->output[i], &made))

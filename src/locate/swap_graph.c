@@ -31,7 +31,7 @@ static void find_parameters(struct swap_graph *graph)
     }
     for (size_t p = 0; p < model->n_node; p++) {
         const Onnx__NodeProto *node = model->node[index->order[p]];
-        const struct op *op = op_known(node);
+        const struct op *op = op_of(node);
         bool depends = false;
         for (size_t k = 0; k < index->n_uses[index->order[p]]; k++)
             depends |= graph->needed[index->uses[index->order[p]][k]];

@@ -219,3 +219,67 @@ int sample_loop(struct draw *d)
     draw_outputs(d, carried + scan + count);
     return 0;
 }
+
+/* The shape of what has a further dimension at `axis`. */
+static struct shape longer(const struct shape *shape, int axis, int64_t length)
+{
+    struct shape made = {.rank = shape->rank + 1};
+    for (int i = 0; i < made.rank; i++)
+        made.dims[i] = i < axis ? shape->dims[i] : i == axis ? length : shape->dims[i - 1];
+    return made;
+}
+
+enum { SCANNED = 2 }; /* at most */
+
+/* Lists of an axis and a direction for each scanned value, or none where all are 0. */
+static void draw_order(struct draw *d, const char *axes_name, const int64_t *axes,
+                       const char *directions_name, size_t count)
+{
+    int64_t directions[SCANNED];
+    bool other = draw_chance(d, 0.3);
+    for (size_t i = 0; i < count; i++) {
+        directions[i] = draw_between(d, 0, 1);
+        other |= axes[i] != 0;
+    }
+    if (other)
+        draw_ints(d, axes_name, axes, count);
+    if (draw_chance(d, 0.5))
+        draw_ints(d, directions_name, directions, count);
+}
+
+/* A state, perhaps, that slices of the same shape are added to; slices of all inputs come out again. */
+int sample_scan(struct draw *d)
+{
+    size_t scanned = (size_t)draw_between(d, 1, SCANNED);
+    bool has_state = draw_chance(d, 0.7);
+    enum dtype type = draw_chance(d, 0.6) ? DTYPE_FLOAT : draw_type(d, ARITHMETIC);
+    struct shape slice = draw_shape(d, 0, 3);
+    int64_t length = draw_between(d, 1, 4), in_axes[SCANNED], out_axes[SCANNED];
+    struct body body = body_new(d, "scan_body");
+    const char *state = NULL, *slices[SCANNED];
+    if (has_state) {
+        draw_data(d, type, &slice);
+        state = body_input(&body, type, &slice);
+    }
+    for (size_t i = 0; i < scanned; i++) {
+        in_axes[i] = draw_chance(d, 0.5) ? 0 : draw_between(d, 0, slice.rank);
+        out_axes[i] = draw_chance(d, 0.5) ? 0 : draw_between(d, 0, slice.rank);
+        struct shape whole = longer(&slice, (int)in_axes[i], length);
+        draw_data(d, type, &whole);
+        slices[i] = body_input(&body, type, &slice);
+    }
+    if (has_state) {
+        state = body_node(&body, draw_word(d, "Add|Sub|Mul"), 2, (const char *const[]){state, slices[0]});
+        body_output(&body, state, type, &slice);
+        if (draw_chance(d, 0.5))
+            slices[0] = state;
+    }
+    for (size_t i = 0; i < scanned; i++)
+        body_output(&body, body_step(&body, slices[i], type, &slice), type, &slice);
+    draw_int(d, "num_scan_inputs", (int64_t)scanned);
+    draw_order(d, "scan_input_axes", in_axes, "scan_input_directions", scanned);
+    draw_order(d, "scan_output_axes", out_axes, "scan_output_directions", scanned);
+    node_set_graph(d->arena, d->node, "body", body.graph);
+    draw_outputs(d, has_state + scanned);
+    return 0;
+}

@@ -1,5 +1,5 @@
-/* Samplers of If and Loop: they draw small bodies that compute on captured values, constants and carried
- * values. */
+/* Samplers of If, Loop and Scan: they draw small bodies that compute on captured values, constants, carried
+ * values and slices. */
 #ifndef OPS_CONTROL_SAMPLE_H
 #define OPS_CONTROL_SAMPLE_H
 
@@ -7,5 +7,6 @@
 
 int sample_if(struct draw *d);
 int sample_loop(struct draw *d);
+int sample_scan(struct draw *d);
 
 #endif

@@ -279,10 +279,6 @@ struct op {
 const struct op *op_find(const char *name);
 const struct op *op_of(const Onnx__NodeProto *node);
 
-/* The same, but also finds operators that have no kernel and are never drawn (Scan), of which only `flags`
- * and `work` are known. For questions about the nodes of any model. */
-const struct op *op_known(const Onnx__NodeProto *node);
-
 /* Whether the node's operator is known to have the flag. */
 bool op_has(const Onnx__NodeProto *node, unsigned flag);
 

@@ -50,30 +50,15 @@ const struct op *op_of(const Onnx__NodeProto *node)
     return NULL;
 }
 
-/* Operators of ONNX that the reference does not support, with what other code must know of them. */
-static const struct op without_kernel[] = {
-    {OP("Scan", 8), .flags = OP_SCANS, .work = WORK_BODIES},
-    {0},
-};
-
-const struct op *op_known(const Onnx__NodeProto *node)
-{
-    const struct op *found = op_of(node);
-    for (const struct op *op = without_kernel; node->op_type && op->name && !found; op++)
-        if (is_row_of(op, node))
-            found = op;
-    return found;
-}
-
 bool op_has(const Onnx__NodeProto *node, unsigned flag)
 {
-    const struct op *op = op_known(node);
+    const struct op *op = op_of(node);
     return op && op->flags & flag;
 }
 
 const char *op_title(const Onnx__NodeProto *node)
 {
-    const struct op *op = op_known(node);
+    const struct op *op = op_of(node);
     return op ? op->name : node->op_type;
 }
 
@@ -145,7 +130,7 @@ static bool is_statistics(const Onnx__NodeProto *node, size_t input)
 
 bool op_reads_as_data(const Onnx__NodeProto *node, const char *name)
 {
-    const struct op *op = op_known(node);
+    const struct op *op = op_of(node);
     for (size_t i = 0; i < node->n_input; i++)
         if (text_equal(node->input[i], name) && !is_parameter(op, i) && !is_statistics(node, i))
             return true;

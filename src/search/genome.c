@@ -90,7 +90,7 @@ static bool computed_with(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
-        const struct op *op = op_known(node);
+        const struct op *op = op_of(node);
         bool computes =
             op && (op->work == WORK_ELEMENTS || op->work == WORK_REDUCES || op->work == WORK_PRODUCTS);
         for (size_t k = 0; computes && k < node->n_input; k++)
@@ -150,7 +150,7 @@ static bool is_parameter(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
-        const struct op *op = op_known(node);
+        const struct op *op = op_of(node);
         for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
             if (param->kind == PARAM_INPUT && param->input < node->n_input &&
                 !strcmp(node->input[param->input], name))

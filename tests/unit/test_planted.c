@@ -23,6 +23,7 @@ static const struct row rows[] = {
     {"attention-not-causal", "Attention", F32},
     {"rms-no-epsilon", "RMSNormalization", F32, FILL_NORMAL + 1},
     {"mvn-first-axis", "MeanVarianceNormalization", F32, FILL_NORMAL + 1},
+    {"scan-forward", "Scan", F32, FILL_NORMAL + 1},
     {"rotary-halves", "RotaryEmbedding", F32},
     {"swish-alpha", "Swish", F32},
     {"scatter-from-start", "TensorScatter", F32},

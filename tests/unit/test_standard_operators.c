@@ -1,5 +1,6 @@
 /* Operators that ONNX has had for long and the table for short, on numbers that anyone can check by hand.
  * ONNX's own cases are in test_reference. */
+#include "body.h"
 #include "node_scene.h"
 
 #define LIST(...) ((const double[]){__VA_ARGS__})
@@ -49,6 +50,31 @@ static void mean_variance(void **state)
     set_ints(&scene, "axes", (const int64_t[]){0, 1}, 2);
     give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, LIST(1, 1, 7, 7));
     end(&scene, LIST(-1, -1, 1, 1), 4);
+}
+
+/* Sums of the columns from the last to the first, each a column of the result. */
+static void scan(void **state)
+{
+    static const char body[] =
+        "x = Constant<value = float[2,3] {1, 2, 3, 4, 5, 6}>() s = Constant<value = float[2] {0, 0}>() "
+        "f, y = Scan<num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1], "
+        "scan_output_axes = [-1], "
+        "scan_output_directions = [%d], body = b (float[2] a, float[2] e) => (float[2] n, float[2] o) "
+        "{ n = Add(a, e) o = Identity(n) }>(s, x)";
+    static const double forward[] = {3, 5, 6, 6, 11, 15}, backward[] = {6, 5, 3, 15, 11, 6};
+    (void)state;
+    for (int direction = 0; direction < 2; direction++) {
+        struct bounded result;
+        struct error err = {0};
+        char text[sizeof body];
+        snprintf(text, sizeof text, body, direction);
+        if (run_body(13, text, NULL, &result, &err))
+            fail_msg("%s", err.message);
+        assert_true(shape_equal(&result.shape, &(struct shape){2, {2, 3}}));
+        for (size_t i = 0; i < 6; i++)
+            assert_true(result.value[i] == (direction ? backward : forward)[i]);
+        bounded_release(&result);
+    }
 }
 
 static void stft(void **state)
@@ -234,19 +260,13 @@ static void sequences_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dft),
-        cmocka_unit_test(mean_variance),
-        cmocka_unit_test(stft),
-        cmocka_unit_test(windows),
-        cmocka_unit_test(selection),
-        cmocka_unit_test(unfold),
-        cmocka_unit_test(determinant),
-        cmocka_unit_test(quantized),
-        cmocka_unit_test(regions),
-        cmocka_unit_test(places),
-        cmocka_unit_test(ngrams),
-        cmocka_unit_test(wrong_sign),
-        cmocka_unit_test(sequences_are_refused),
+        cmocka_unit_test(dft),        cmocka_unit_test(mean_variance),
+        cmocka_unit_test(scan),       cmocka_unit_test(stft),
+        cmocka_unit_test(windows),    cmocka_unit_test(selection),
+        cmocka_unit_test(unfold),     cmocka_unit_test(determinant),
+        cmocka_unit_test(quantized),  cmocka_unit_test(regions),
+        cmocka_unit_test(places),     cmocka_unit_test(ngrams),
+        cmocka_unit_test(wrong_sign), cmocka_unit_test(sequences_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
