@@ -33,6 +33,7 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     str_add(version, face_version());
     if (read_knobs(call, &opencv->options, &threads) < 0)
         return -1;
+    opencv->newest_opset = face_newest_opset();
     face_start(threads);
     return 0;
 }
@@ -44,7 +45,7 @@ static void unload(struct adapter_call *call)
     model_free(opencv->model);
     free(opencv->outputs);
     free(opencv->names);
-    *opencv = (struct opencv){.options = opencv->options};
+    *opencv = (struct opencv){.options = opencv->options, .newest_opset = opencv->newest_opset};
 }
 
 static bool is_flat(const Onnx__ValueInfoProto *info)

@@ -142,6 +142,11 @@ bool face_has_winograd(void)
     return RELEASE >= 407;
 }
 
+int face_newest_opset(void)
+{
+    return RELEASE >= 500 ? 24 : RELEASE >= 410 ? 20 : RELEASE >= 406 ? 16 : 12;
+}
+
 bool face_has_engines(void)
 {
     return RELEASE >= 500;

@@ -27,6 +27,7 @@ struct face_options {
 /* What this release knows. */
 const char *face_version(void);   /* "4.6.0" */
 bool face_has_winograd(void);     /* Winograd can be switched off: from 4.7 on */
+int face_newest_opset(void);      /* that came out half a year before the release, or earlier */
 bool face_has_engines(void);      /* there is a choice of graph engines: from 5.0 on */
 bool face_has_all_types(void);    /* a matrix for every number type, each computed in itself: from 5.0 on */
 bool face_takes(enum dtype type); /* has a matrix of that type */

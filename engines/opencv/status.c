@@ -1,6 +1,8 @@
 /* Error classes from the library's text: its codes say -2 or -215 for everything. */
 #include "opencv.h"
 
+#include "ops/op.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -132,12 +134,25 @@ static bool list_lacks(const char *text)
     return strstr(text, " == ") && strstr(text, "> where >") && !strstr(text, "(expected: '");
 }
 
+/* The library does not say which opsets it knows. An operator, or a form of it, that was new when the release
+ * came out, or is newer, may be refused: Unsqueeze with its axes as an input, of opset 13. */
+static bool opset_lacks(const struct opencv *opencv)
+{
+    for (size_t i = 0; opencv->model && i < opencv->model->graph->n_node; i++) {
+        const struct op *op = op_of(opencv->model->graph->node[i]);
+        if (op && (op->since > opencv->newest_opset || (op->history.reformed > opencv->newest_opset &&
+                                                        model_opset(opencv->model) >= op->history.reformed)))
+            return true;
+    }
+    return false;
+}
+
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message)
 {
     char text[FACE_MESSAGE_SIZE];
     shorten(message, text, sizeof text);
     bool lacks = adapter_says(message, lacking) || importer_lacks(call->engine, text) ||
-                 type_lacks(call->engine, text) || list_lacks(text);
+                 type_lacks(call->engine, text) || list_lacks(text) || opset_lacks(call->engine);
     enum adapter_class class = lacks                        ? ADAPTER_UNSUPPORTED
                                : stage == OPENCV_STAGE_LOAD ? ADAPTER_REJECTED
                                                             : ADAPTER_FAILED;
