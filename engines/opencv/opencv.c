@@ -34,6 +34,7 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     if (read_knobs(call, &opencv->options, &threads) < 0)
         return -1;
     opencv->newest_opset = face_newest_opset();
+    opencv->all_types = face_has_all_types();
     face_start(threads);
     return 0;
 }
@@ -45,7 +46,8 @@ static void unload(struct adapter_call *call)
     model_free(opencv->model);
     free(opencv->outputs);
     free(opencv->names);
-    *opencv = (struct opencv){.options = opencv->options, .newest_opset = opencv->newest_opset};
+    *opencv = (struct opencv){
+        .options = opencv->options, .newest_opset = opencv->newest_opset, .all_types = opencv->all_types};
 }
 
 static bool is_flat(const Onnx__ValueInfoProto *info)

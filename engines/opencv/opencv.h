@@ -15,6 +15,7 @@ struct opencv {
     struct face_net *net;
     struct model *model; /* the loaded model, for the types and shapes that it declares */
     int newest_opset;    /* that the release can be expected to know */
+    bool all_types;      /* and tensors without elements: from 5.0 on */
     bool flat;           /* a graph input or output has rank 0 or 1 */
     size_t n_outputs;
     const char **outputs; /* wanted, in order; the texts live in model or names */

@@ -147,12 +147,42 @@ static bool opset_lacks(const struct opencv *opencv)
     return false;
 }
 
+static bool is_empty(const Onnx__ValueInfoProto *info)
+{
+    const Onnx__TypeProto__Tensor *type =
+        info->type && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? info->type->tensor_type
+                                                                                    : NULL;
+    for (size_t i = 0; type && type->shape && i < type->shape->n_dim; i++)
+        if (type->shape->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            type->shape->dim[i]->dim_value == 0)
+            return true;
+    return false;
+}
+
+/* Up to 4.x there are no tensors without elements. */
+static bool empty_lacks(const struct opencv *opencv)
+{
+    const Onnx__GraphProto *graph = opencv->model && !opencv->all_types ? opencv->model->graph : NULL;
+    for (size_t i = 0; graph && i < graph->n_input; i++)
+        if (is_empty(graph->input[i]))
+            return true;
+    for (size_t i = 0; graph && i < graph->n_output; i++)
+        if (is_empty(graph->output[i]))
+            return true;
+    for (size_t i = 0; graph && i < graph->n_initializer; i++)
+        for (size_t k = 0; k < graph->initializer[i]->n_dims; k++)
+            if (graph->initializer[i]->dims[k] == 0 && graph->initializer[i]->n_dims > 1)
+                return true;
+    return false;
+}
+
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message)
 {
     char text[FACE_MESSAGE_SIZE];
     shorten(message, text, sizeof text);
     bool lacks = adapter_says(message, lacking) || importer_lacks(call->engine, text) ||
-                 type_lacks(call->engine, text) || list_lacks(text) || opset_lacks(call->engine);
+                 type_lacks(call->engine, text) || list_lacks(text) || opset_lacks(call->engine) ||
+                 empty_lacks(call->engine);
     enum adapter_class class = lacks                        ? ADAPTER_UNSUPPORTED
                                : stage == OPENCV_STAGE_LOAD ? ADAPTER_REJECTED
                                                             : ADAPTER_FAILED;

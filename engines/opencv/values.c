@@ -133,15 +133,19 @@ static int convert(struct adapter_call *call, struct tensor *tensor, enum dtype 
 /*
  * Up to 4.x results are float32 (or int8) whatever the model says. An integer or bool output is brought back
  * to its type when every element is one of its values; else it stays as it is, and the judge sees another
- * type. Other floats would need rounding, which is the library's business: it lacks them.
+ * type. Other floats would need rounding, which is the library's business: it lacks them. 5.0 computes each
+ * type in itself, except float16.
  */
 static int restore_type(struct adapter_call *call, const Onnx__ValueInfoProto *info, struct tensor *tensor)
 {
     const Onnx__TypeProto__Tensor *declared = info && info->type ? info->type->tensor_type : NULL;
-    if (face_has_all_types() || !declared || declared->elem_type == (int32_t)tensor->type)
+    if (!declared || declared->elem_type == (int32_t)tensor->type)
         return 0;
     enum dtype type =
         dtype_check(declared->elem_type, NULL) < 0 ? DTYPE_NONE : (enum dtype)declared->elem_type;
+    bool half = type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
+    if (face_has_all_types() && !(half && tensor->type == DTYPE_FLOAT))
+        return 0;
     if (!dtype_in(type, DTYPES_INTEGER | DTYPE_BIT(DTYPE_BOOL))) {
         return adapter_fail(call, ADAPTER_UNSUPPORTED, "output '%s': the library computes %s in %s",
                             info->name, dtype_name(type), dtype_name(tensor->type));
