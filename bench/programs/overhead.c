@@ -1,5 +1,6 @@
 #include "overhead.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -59,6 +60,31 @@ void overhead_free(struct overhead_case *cases, size_t count)
         tensor_release(&cases[i].input);
     }
     free(cases);
+}
+
+static void take_turns(size_t count, void (*run)(void *context, size_t number), void *context)
+{
+    size_t from, cases;
+    while (scanf("%zu %zu", &from, &cases) == 2) {
+        for (size_t i = from; i < from + cases && i < count; i++)
+            run(context, i);
+        putchar('\n');
+        fflush(stdout);
+    }
+}
+
+void overhead_bare(size_t count, void (*run)(void *context, size_t number), void *context)
+{
+    run(context, 0);
+    if (getenv("OVERHEAD_TURNS")) {
+        take_turns(count, run, context);
+        return;
+    }
+    double cpu = overhead_cpu(), start = clock_seconds();
+    for (size_t i = 0; i < count; i++)
+        run(context, i);
+    double wall = clock_seconds() - start;
+    overhead_print(wall, overhead_cpu() - cpu, count);
 }
 
 static double seconds(struct timeval time)

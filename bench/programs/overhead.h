@@ -21,6 +21,12 @@ struct overhead_case {
 int overhead_read(const char *folder, struct overhead_case **cases, size_t *count, struct error *err);
 void overhead_free(struct overhead_case *cases, size_t count);
 
+/*
+ * The loop of a bare program over cases [0, count): all of them, and what it took. With OVERHEAD_TURNS in the
+ * environment it runs what its input asks for, "FROM COUNT" a line, and answers each line by an empty one.
+ */
+void overhead_bare(size_t count, void (*run)(void *context, size_t number), void *context);
+
 /* Seconds of CPU of this process and of its children that were waited for. */
 double overhead_cpu(void);
 

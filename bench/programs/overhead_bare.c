@@ -6,10 +6,16 @@
 #include "bare_onnxruntime.h"
 #include "overhead.h"
 
-#include "base/clock.h"
+struct loop {
+    struct bare bare;
+    struct overhead_case *cases;
+};
 
-static void bare_case(struct bare *bare, const struct overhead_case *one)
+static void bare_case(void *context, size_t number)
 {
+    struct loop *loop = context;
+    struct bare *bare = &loop->bare;
+    const struct overhead_case *one = &loop->cases[number];
     const OrtApi *api = bare->api;
     const char *const input_name = "x", *const output_name = "y";
     OrtSession *session = NULL;
@@ -33,24 +39,18 @@ static void bare_case(struct bare *bare, const struct overhead_case *one)
 int main(int argc, char **argv)
 {
     struct error err = {0};
-    struct overhead_case *cases = NULL;
+    struct loop loop = {0};
     size_t count = 0;
-    if (argc != 3 || overhead_read(argv[2], &cases, &count, &err) < 0 || count == 0) {
+    if (argc != 3 || overhead_read(argv[2], &loop.cases, &count, &err) < 0 || count == 0) {
         fprintf(stderr, "usage: overhead_bare LIBRARY FOLDER %s\n", err.message);
         return 2;
     }
-    struct bare bare = {0};
-    bare_open(&bare, argv[1], ORT_DISABLE_ALL);
-    bare_case(&bare, &cases[0]);
-    double cpu = overhead_cpu(), start = clock_seconds();
-    for (size_t i = 0; i < count; i++)
-        bare_case(&bare, &cases[i]);
-    double wall = clock_seconds() - start;
-    cpu = overhead_cpu() - cpu;
-    bare.api->ReleaseMemoryInfo(bare.memory);
-    bare.api->ReleaseSessionOptions(bare.options);
-    bare.api->ReleaseEnv(bare.env);
-    overhead_print(wall, cpu, count);
-    overhead_free(cases, count);
+    struct bare *bare = &loop.bare;
+    bare_open(bare, argv[1], ORT_DISABLE_ALL);
+    overhead_bare(count, bare_case, &loop);
+    bare->api->ReleaseMemoryInfo(bare->memory);
+    bare->api->ReleaseSessionOptions(bare->options);
+    bare->api->ReleaseEnv(bare->env);
+    overhead_free(loop.cases, count);
     return 0;
 }

@@ -12,12 +12,19 @@
 #include <opencv2/dnn.hpp>
 
 extern "C" {
-#include "base/clock.h"
 #include "overhead.h"
 }
 
-static void bare_case(const struct overhead_case *one, std::vector<unsigned char> &copy)
+struct loop {
+    struct overhead_case *cases;
+    std::vector<unsigned char> copy;
+};
+
+static void bare_case(void *context, size_t number)
 {
+    struct loop *loop = static_cast<struct loop *>(context);
+    const struct overhead_case *one = &loop->cases[number];
+    std::vector<unsigned char> &copy = loop->copy;
     int dims[TENSOR_MAX_RANK];
     for (int i = 0; i < one->input.shape.rank; i++)
         dims[i] = static_cast<int>(one->input.shape.dims[i]);
@@ -33,22 +40,15 @@ static void bare_case(const struct overhead_case *one, std::vector<unsigned char
 int main(int argc, char **argv)
 {
     struct error err = {};
-    struct overhead_case *cases = nullptr;
+    struct loop loop = {nullptr, {}};
     size_t count = 0;
-    if (argc != 2 || overhead_read(argv[1], &cases, &count, &err) < 0 || count == 0) {
+    if (argc != 2 || overhead_read(argv[1], &loop.cases, &count, &err) < 0 || count == 0) {
         std::fprintf(stderr, "usage: overhead_bare_opencv FOLDER %s\n", err.message);
         return 2;
     }
-    std::vector<unsigned char> copy;
     cv::setNumThreads(1);
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-    bare_case(&cases[0], copy);
-    double cpu = overhead_cpu(), start = clock_seconds();
-    for (size_t i = 0; i < count; i++)
-        bare_case(&cases[i], copy);
-    double wall = clock_seconds() - start;
-    cpu = overhead_cpu() - cpu;
-    overhead_print(wall, cpu, count);
-    overhead_free(cases, count);
+    overhead_bare(count, bare_case, &loop);
+    overhead_free(loop.cases, count);
     return 0;
 }

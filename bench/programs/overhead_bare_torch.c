@@ -5,7 +5,6 @@
  */
 #include "overhead.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "program.h"
 
@@ -73,9 +72,18 @@ static void script_release(struct script *script)
     free(script->text);
 }
 
-static void bare_case(const struct script *script, const struct overhead_case *one,
-                      struct face_buffer *buffers)
+struct loop {
+    struct overhead_case *cases;
+    struct script *scripts;
+    struct face_buffer *buffers;
+};
+
+static void bare_case(void *context, size_t number)
 {
+    const struct loop *loop = context;
+    const struct script *script = &loop->scripts[number];
+    const struct overhead_case *one = &loop->cases[number];
+    struct face_buffer *buffers = loop->buffers;
     char message[FACE_MESSAGE_SIZE];
     struct face_tensor *input, *output = NULL, *weight;
     struct face_module *module;
@@ -115,12 +123,8 @@ int main(int argc, char **argv)
         most = scripts[i].n_weights > most ? scripts[i].n_weights : most;
     }
     struct face_buffer *buffers = memory_zeroed(most + 1, sizeof *buffers);
-    double cpu = overhead_cpu(), start = clock_seconds();
-    for (size_t i = 0; i < count; i++)
-        bare_case(&scripts[i], &cases[i], buffers);
-    double wall = clock_seconds() - start;
-    cpu = overhead_cpu() - cpu;
-    overhead_print(wall, cpu, count);
+    struct loop loop = {cases, scripts, buffers};
+    overhead_bare(count, bare_case, &loop);
     free(buffers);
     cache_free(cache);
     for (size_t i = 0; i < count; i++)

@@ -7,7 +7,6 @@
  */
 #include "overhead.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "walker.h"
 
@@ -18,6 +17,7 @@
 enum { MAX_NODES = 32 };
 
 struct bare {
+    const struct overhead_case *cases;
     const struct walk_library *library;
     void *engine;
     char *output;
@@ -65,8 +65,10 @@ static void run_node(const struct bare *bare, const struct model *model, size_t 
     tensor_release(&weight);
 }
 
-static void bare_case(struct bare *bare, const struct overhead_case *one)
+static void bare_case(void *context, size_t number)
 {
+    struct bare *bare = context;
+    const struct overhead_case *one = &bare->cases[number];
     struct error err = {0};
     struct model *model;
     struct tensor values[MAX_NODES + 1];
@@ -96,21 +98,15 @@ int walker_main(const struct walk_library *library, int argc, char **argv)
                               .knobs = (struct adapter_knob *)(uintptr_t)library->knobs};
     struct adapter_call call = {.adapter = &adapter};
     struct str version;
-    struct bare bare = {.library = library, .output = memory_zeroed(1, 1 << 20)};
+    struct bare bare = {.library = library, .cases = cases, .output = memory_zeroed(1, 1 << 20)};
     str_init(&call.message);
     str_init(&version);
     if (library->start(&call, &bare.engine, &version) < 0) {
         fprintf(stderr, "overhead_bare_%s: %s\n", library->name, call.message.data);
         return 1;
     }
-    bare_case(&bare, &cases[0]);
-    double cpu = overhead_cpu(), start = clock_seconds();
-    for (size_t i = 0; i < count; i++)
-        bare_case(&bare, &cases[i]);
-    double wall = clock_seconds() - start;
-    cpu = overhead_cpu() - cpu;
+    overhead_bare(count, bare_case, &bare);
     library->stop(bare.engine);
-    overhead_print(wall, cpu, count);
     overhead_free(cases, count);
     str_release(&version);
     str_release(&call.message);

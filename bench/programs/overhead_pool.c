@@ -1,9 +1,9 @@
 /*
- * usage: overhead_pool ENGINE FOLDER default|off|PASSES
+ * usage: overhead_pool ENGINE FOLDER default|off|PASSES [BARE...]
  * The same models through the pool, one worker, as every command of assay runs its cases; the last word is
- * the sandbox. A number of passes: two workers at once, one in the sandbox and one outside, which take turns
- * at batches of the models; each batch counts with its shortest time of all passes, as whatever else the
- * machine does only ever adds to it.
+ * the sandbox. A number of passes, and a bare program with its arguments: two workers, one in the sandbox and
+ * one outside, and the bare loop take turns at batches of the models; each batch counts with its shortest
+ * time of all passes, as whatever else the machine does only ever adds to it.
  */
 #include "overhead.h"
 
@@ -13,6 +13,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* How many jobs wait in the queue: enough that one is always at hand. */
 enum { QUEUED = 8 };
@@ -98,22 +100,40 @@ static int run_engine(const struct engine_spec *spec, enum sandbox_mode sandbox,
     return result;
 }
 
+/* One that takes turns: a worker, or a bare loop in a process of its own, and its shortest times by batch. */
+struct side {
+    struct pool *pool;
+    int engine;
+    pid_t bare;
+    FILE *to, *from;
+    double *best;
+};
+
+static int run_batch(struct side *side, const struct overhead_case *cases, const struct value *inputs,
+                     size_t at, size_t size, struct error *err)
+{
+    if (side->pool)
+        return run_cases(side->pool, side->engine, cases + at, inputs + at, size, err);
+    fprintf(side->to, "%zu %zu\n", at, size);
+    fflush(side->to);
+    return getc(side->from) == '\n' ? 0 : error_set(err, ERROR_IO, "the bare loop ended");
+}
+
 /* Takes turns at every batch, the one that begins changing from batch to batch and from pass to pass. */
-static int take_turns(struct pool *const *pools, const int *engines, const struct overhead_case *cases,
-                      const struct value *inputs, size_t count, int passes, double *const *best,
-                      struct error *err)
+static int take_turns(struct side *sides, size_t n_sides, const struct overhead_case *cases,
+                      const struct value *inputs, size_t count, int passes, struct error *err)
 {
     for (int pass = 0; pass < passes; pass++)
         for (size_t at = 0; at < count; at += BATCH) {
             size_t batch = at / BATCH, size = count - at < BATCH ? count - at : BATCH;
-            for (int turn = 0; turn < 2; turn++) {
-                int side = (int)(((size_t)pass + batch + (size_t)turn) % 2);
+            for (size_t turn = 0; turn < n_sides; turn++) {
+                struct side *side = &sides[((size_t)pass + batch + turn) % n_sides];
                 double start = clock_seconds();
-                if (run_cases(pools[side], engines[side], cases + at, inputs + at, size, err))
+                if (run_batch(side, cases, inputs, at, size, err))
                     return -1;
                 double took = clock_seconds() - start;
-                if (pass == 0 || took < best[side][batch])
-                    best[side][batch] = took;
+                if (pass == 0 || took < side->best[batch])
+                    side->best[batch] = took;
             }
         }
     return 0;
@@ -127,28 +147,70 @@ static double sum(const double *values, size_t count)
     return total;
 }
 
-/* "inside W outside W": seconds of all cases in the sandbox and without one. */
-static int compare_sandboxes(const struct engine_spec *spec, const struct overhead_case *cases,
-                             const struct value *inputs, size_t count, int passes, struct error *err)
+static void start_worker(struct side *side, const struct engine_spec *spec, enum sandbox_mode mode)
 {
-    static const enum sandbox_mode modes[2] = {SANDBOX_DEFAULT, SANDBOX_OFF};
-    struct pool *pools[2];
-    double *best[2];
-    int engines[2];
+    side->pool = pool_new(&(struct pool_options){.workers = 1, .sandbox = mode});
+    side->engine = pool_add(side->pool, spec);
+    pool_warm(side->pool);
+}
+
+static int start_bare(struct side *side, char **command, struct error *err)
+{
+    int in[2], out[2];
+    if (pipe(in) || pipe(out))
+        return error_set(err, ERROR_IO, "no pipe");
+    side->bare = fork();
+    if (side->bare == 0) {
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        close(in[1]);
+        close(out[0]);
+        setenv("OVERHEAD_TURNS", "1", 1);
+        execv(command[0], command);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    side->to = fdopen(in[1], "w");
+    side->from = fdopen(out[0], "r");
+    return side->bare > 0 && side->to && side->from
+               ? 0
+               : error_set(err, ERROR_IO, "%s does not start", command[0]);
+}
+
+static void end_side(struct side *side)
+{
+    pool_free(side->pool);
+    if (side->to)
+        fclose(side->to);
+    if (side->from)
+        fclose(side->from);
+    if (side->bare > 0)
+        waitpid(side->bare, NULL, 0);
+    free(side->best);
+}
+
+/* "inside W outside W bare W": seconds of all cases in the sandbox, without one, and in the bare loop. */
+static int compare_sides(const struct engine_spec *spec, const struct overhead_case *cases,
+                         const struct value *inputs, size_t count, int passes, char **command,
+                         struct error *err)
+{
+    enum { INSIDE, OUTSIDE, BARE, SIDES };
+    struct side sides[SIDES] = {0};
     size_t batches = (count + BATCH - 1) / BATCH;
-    for (int side = 0; side < 2; side++) {
-        pools[side] = pool_new(&(struct pool_options){.workers = 1, .sandbox = modes[side]});
-        best[side] = memory_zeroed(batches, sizeof *best[side]);
-        engines[side] = pool_add(pools[side], spec);
-        pool_warm(pools[side]);
+    for (size_t i = 0; i < SIDES; i++)
+        sides[i].best = memory_zeroed(batches, sizeof *sides[i].best);
+    int result = start_bare(&sides[BARE], command, err);
+    if (result == 0) {
+        start_worker(&sides[INSIDE], spec, SANDBOX_DEFAULT);
+        start_worker(&sides[OUTSIDE], spec, SANDBOX_OFF);
+        result = take_turns(sides, SIDES, cases, inputs, count, passes, err);
     }
-    int result = take_turns(pools, engines, cases, inputs, count, passes, best, err);
     if (result == 0)
-        printf("inside %.6f outside %.6f\n", sum(best[0], batches), sum(best[1], batches));
-    for (int side = 0; side < 2; side++) {
-        pool_free(pools[side]);
-        free(best[side]);
-    }
+        printf("inside %.6f outside %.6f bare %.6f\n", sum(sides[INSIDE].best, batches),
+               sum(sides[OUTSIDE].best, batches), sum(sides[BARE].best, batches));
+    for (size_t i = 0; i < SIDES; i++)
+        end_side(&sides[i]);
     return result;
 }
 
@@ -167,21 +229,21 @@ static int time_one(const struct engine_spec *spec, enum sandbox_mode sandbox,
     return 0;
 }
 
-static int measure(const char *label, const char *how, const struct overhead_case *cases, size_t count,
+static int measure(const char *label, char **how, const struct overhead_case *cases, size_t count,
                    struct error *err)
 {
     struct registry *registry = NULL;
     const struct engine_spec *spec = NULL;
     struct value *inputs = NULL;
-    int passes = atoi(how), result = -1;
+    int passes = atoi(how[0]), result = -1;
     if (registry_open(&registry, NULL, 0, err) < 0 || registry_find(registry, label, &spec, err) < 0 ||
         !(inputs = make_inputs(cases, count, err)))
         goto out;
     if (passes > 0)
-        result = compare_sandboxes(spec, cases, inputs, count, passes, err);
+        result = compare_sides(spec, cases, inputs, count, passes, how + 1, err);
     else
-        result =
-            time_one(spec, text_equal(how, "off") ? SANDBOX_OFF : SANDBOX_DEFAULT, cases, inputs, count, err);
+        result = time_one(spec, text_equal(how[0], "off") ? SANDBOX_OFF : SANDBOX_DEFAULT, cases, inputs,
+                          count, err);
 out:
     registry_free(registry);
     values_free(inputs, inputs ? count : 0);
@@ -193,13 +255,13 @@ int main(int argc, char **argv)
     struct error err = {0};
     struct overhead_case *cases = NULL;
     size_t count = 0;
-    bool known =
-        argc == 4 && (text_equal(argv[3], "default") || text_equal(argv[3], "off") || atoi(argv[3]) > 0);
+    bool known = (argc == 4 && (text_equal(argv[3], "default") || text_equal(argv[3], "off"))) ||
+                 (argc > 4 && atoi(argv[3]) > 0);
     if (!known || overhead_read(argv[2], &cases, &count, &err) < 0 || count == 0) {
-        fprintf(stderr, "usage: overhead_pool ENGINE FOLDER default|off|PASSES %s\n", err.message);
+        fprintf(stderr, "usage: overhead_pool ENGINE FOLDER default|off|PASSES [BARE...] %s\n", err.message);
         return 2;
     }
-    int result = measure(argv[1], argv[3], cases, count, &err);
+    int result = measure(argv[1], argv + 3, cases, count, &err);
     if (result < 0)
         fprintf(stderr, "overhead_pool: %s\n", err.message);
     overhead_free(cases, count);
