@@ -114,7 +114,7 @@ static void no_operator_is_older_than_it_is(void **state)
     struct error err = {0};
     for (size_t i = 0; i < op_count(); i++) {
         const struct op *op = op_at(i);
-        if (*op->domain) /* libonnx has no schemas of other domains */
+        if (*op->owner) /* which is not ONNX: libonnx has no schemas of these, or only what it is told */
             continue;
         if (op->since <= onnx_max_opset() && onnx_schema("", op->name, op->since, &schema, &err))
             fail_msg("%s: %s", op->name, err.message);
