@@ -213,12 +213,15 @@ static int raise_to(void *context, Onnx__NodeProto *node, int depth)
     return 0;
 }
 
+/* ONNX is far from it; a model may name any number. */
+enum { OPSET_BEYOND = 200 };
+
 static void list_opset(const struct subject *subject, const struct record *record, struct edits *edits)
 {
     int least = OPSET_LEAST;
     (void)record;
     model_each_node(subject->model->graph, raise_to, &least);
-    for (int opset = least; opset < model_opset(subject->model); opset++)
+    for (int opset = least; opset < model_opset(subject->model) && opset < OPSET_BEYOND; opset++)
         edits_add(edits, (struct edit){.to = opset});
 }
 
