@@ -205,6 +205,21 @@ int call_axis(struct op_call *call, int64_t axis, int rank, int *normal)
     return 0;
 }
 
+int call_mark_axes(struct op_call *call, const int64_t *axes, size_t count, int rank,
+                   bool marked[TENSOR_MAX_RANK])
+{
+    memset(marked, 0, TENSOR_MAX_RANK * sizeof *marked);
+    for (size_t i = 0; i < count; i++) {
+        int axis;
+        if (call_axis(call, axes[i], rank, &axis))
+            return -1;
+        if (marked[axis])
+            return call_invalid(call, "axis %d is given twice", axis);
+        marked[axis] = true;
+    }
+    return 0;
+}
+
 int call_broadcast(struct op_call *call, const struct shape *a, const struct shape *b, struct shape *out)
 {
     struct shape result = {.rank = a->rank > b->rank ? a->rank : b->rank};

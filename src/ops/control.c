@@ -279,8 +279,7 @@ static int give_scan(struct loop *loop, struct op_call *call, size_t s)
         return -1;
     if (like->shape.rank == TENSOR_MAX_RANK)
         return call_unsupported(call, "a rank above %d is not supported", TENSOR_MAX_RANK);
-    struct shape shape = {.rank = like->shape.rank + 1, .dims = {(int64_t)loop->n_slices}};
-    memcpy(shape.dims + 1, like->shape.dims, (size_t)like->shape.rank * sizeof *shape.dims);
+    struct shape shape = shape_insert(&like->shape, 0, (int64_t)loop->n_slices);
     struct bounded *out = call_output_known(call, index, like->type, &shape);
     return out ? stack_slices(call, out, loop->stacks[s], loop->n_slices) : -1;
 }

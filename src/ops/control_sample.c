@@ -220,15 +220,6 @@ int sample_loop(struct draw *d)
     return 0;
 }
 
-/* The shape of what has a further dimension at `axis`. */
-static struct shape longer(const struct shape *shape, int axis, int64_t length)
-{
-    struct shape made = {.rank = shape->rank + 1};
-    for (int i = 0; i < made.rank; i++)
-        made.dims[i] = i < axis ? shape->dims[i] : i == axis ? length : shape->dims[i - 1];
-    return made;
-}
-
 enum { SCANNED = 2 }; /* at most */
 
 /* Lists of an axis and a direction for each scanned value, or none where all are 0. */
@@ -264,7 +255,7 @@ int sample_scan(struct draw *d)
     for (size_t i = 0; i < scanned; i++) {
         in_axes[i] = draw_chance(d, 0.5) ? 0 : draw_between(d, 0, slice.rank);
         out_axes[i] = draw_chance(d, 0.5) ? 0 : draw_between(d, 0, slice.rank);
-        struct shape whole = longer(&slice, (int)in_axes[i], length);
+        struct shape whole = shape_insert(&slice, (int)in_axes[i], length);
         draw_data(d, type, &whole);
         slices[i] = body_input(&body, type, &slice);
     }

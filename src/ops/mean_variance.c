@@ -4,10 +4,8 @@
  * adds it as a float32, which makes no valid node of other types: of these ONNX says two things at once, and
  * they are left out. Bounds: docs/bounds/normalize.md.
  */
-#include "ops/draw.h"
 #include "ops/normalize.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,21 +31,15 @@ struct blocks {
 static int find_blocks(struct op_call *call, const struct bounded *x, struct blocks *blocks)
 {
     static const int64_t usual[] = {0, 2, 3};
-    bool reduced[TENSOR_MAX_RANK] = {false};
+    bool reduced[TENSOR_MAX_RANK];
     size_t count;
     const int64_t *axes = call_ints(call, "axes", &count);
     if (!axes) {
         axes = usual;
         count = 3;
     }
-    for (size_t i = 0; i < count; i++) {
-        int axis;
-        if (call_axis(call, axes[i], x->shape.rank, &axis))
-            return -1;
-        if (reduced[axis])
-            return call_invalid(call, "axis %d is given twice", axis);
-        reduced[axis] = true;
-    }
+    if (call_mark_axes(call, axes, count, x->shape.rank, reduced))
+        return -1;
     struct strides dense = strides_dense(&x->shape);
     *blocks = (struct blocks){0};
     for (int i = 0; i < x->shape.rank; i++) {
@@ -88,7 +80,7 @@ static int eval_mean_variance(struct op_call *call)
     if (!x || find_blocks(call, x, &blocks))
         return -1;
     if (x->type != DTYPE_FLOAT)
-        return call_unsupported(call, "of %s, for which ONNX's function body is not valid",
+        return call_unsupported(call, "%s is not supported: ONNX's own function body is not valid for it",
                                 dtype_name(x->type));
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
     if (!out || call->shapes_only || x->count == 0)

@@ -5,8 +5,8 @@
  */
 #include "bounds/number.h"
 #include "bounds/strides.h"
-#include "ops/draw.h"
 #include "ops/inner.h"
+#include "ops/normalize.h"
 
 #include <math.h>
 
@@ -96,17 +96,10 @@ static int eval_simplified(struct op_call *call)
 
 static int sample_simplified(struct draw *d)
 {
-    struct drawn x = draw_primary(d);
-    int64_t axis = draw_between(d, -x.shape.rank, x.shape.rank - 1);
-    if (draw_chance(d, 0.5))
-        axis = -1;
-    else
-        draw_int(d, "axis", axis);
-    int from = (int)(axis < 0 ? axis + x.shape.rank : axis);
-    struct shape part = shape_make(x.shape.rank - from, x.shape.dims + from);
-    if (shape_span(&x.shape, 0, x.shape.rank) == 0)
+    struct drawn x;
+    struct shape part;
+    if (normalize_draw_scaled(d, 0.5, &x, &part))
         return -1;
-    draw_data(d, x.type, &part);
     draw_float(d, "epsilon", draw_chance(d, 0.5) ? 1e-5F : 1e-3F);
     return 0;
 }

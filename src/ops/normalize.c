@@ -5,7 +5,6 @@
 #include "ops/normalize.h"
 
 #include "bounds/sum.h"
-#include "ops/draw.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -355,9 +354,7 @@ static int eval_layer(struct op_call *call)
     return 0;
 }
 
-/* Data, an axis that is left to its default so often, and a scale of the dimensions from that axis on; -1
- * when there are no elements to take a mean of. */
-static int draw_scaled(struct draw *d, double usually, struct drawn *x, struct shape *part)
+int normalize_draw_scaled(struct draw *d, double usually, struct drawn *x, struct shape *part)
 {
     *x = draw_primary(d);
     int64_t axis = draw_between(d, -x->shape.rank, x->shape.rank - 1);
@@ -376,7 +373,7 @@ static int sample_layer(struct draw *d)
 {
     struct drawn x;
     struct shape part;
-    if (draw_scaled(d, 0.2, &x, &part))
+    if (normalize_draw_scaled(d, 0.2, &x, &part))
         return -1;
     if (draw_chance(d, 0.7))
         draw_data(d, x.type, &part);
@@ -510,7 +507,7 @@ static int sample_rms(struct draw *d)
 {
     struct drawn x;
     struct shape part;
-    if (draw_scaled(d, 0.3, &x, &part))
+    if (normalize_draw_scaled(d, 0.3, &x, &part))
         return -1;
     draw_epsilon(d);
     if (draw_chance(d, 0.3))

@@ -6,7 +6,7 @@
 #define OPS_NORMALIZE_H
 
 #include "bounds/number.h"
-#include "ops/op.h"
+#include "ops/draw.h"
 
 /* 1/sqrt(variance + epsilon). Epsilon may be rounded into the type; the inverse root has 4 units. */
 struct number inverse_root(struct number variance, double epsilon, double unit, enum dtype type);
@@ -41,6 +41,10 @@ int normalize_train(struct op_call *call, const struct bounded *x, const struct 
 
 /* stash_type: the type statistics are computed in; 1 (float) or 16 (bfloat16). */
 int normalize_stash(struct op_call *call, enum dtype *stash);
+
+/* Data, an axis that is left to its default, the last one, so often, and a scale of the dimensions from that
+ * axis on; -1 when there are no elements to take a mean of. */
+int normalize_draw_scaled(struct draw *d, double usually, struct drawn *x, struct shape *part);
 
 /* The coarser of two units of rounding. */
 double normalize_coarser(double a, double b);

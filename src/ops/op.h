@@ -393,6 +393,12 @@ struct bounded *call_output_known(struct op_call *call, size_t index, enum dtype
 /* Normalises an axis in [-rank, rank-1] to [0, rank-1]; fails with ERROR_INVALID when it is out of range. */
 int call_axis(struct op_call *call, int64_t axis, int rank, int *normal);
 
+/* Marks the axes of a list, each normalised; fails with ERROR_INVALID when one is out of range or given
+ * twice.
+ */
+int call_mark_axes(struct op_call *call, const int64_t *axes, size_t count, int rank,
+                   bool marked[TENSOR_MAX_RANK]);
+
 /* Fails with ERROR_INVALID unless a and b broadcast together; *out is the common shape. */
 int call_broadcast(struct op_call *call, const struct shape *a, const struct shape *b, struct shape *out);
 

@@ -53,16 +53,7 @@ static int read_axes(struct op_call *call, enum reduction kind, int rank, bool *
         axes = call_ints(call, "axes", count);
     else if (call_input(call, 1) && call_int_list(call, 1, values, TENSOR_MAX_RANK, count))
         return -1;
-    memset(reduced, 0, TENSOR_MAX_RANK * sizeof *reduced);
-    for (size_t i = 0; i < *count; i++) {
-        int axis;
-        if (call_axis(call, axes[i], rank, &axis))
-            return -1;
-        if (reduced[axis])
-            return call_invalid(call, "axis %d is given twice", axis);
-        reduced[axis] = true;
-    }
-    return 0;
+    return call_mark_axes(call, axes, *count, rank, reduced);
 }
 
 static int make_plan(struct op_call *call, enum reduction kind, const struct bounded *x, struct plan *plan)

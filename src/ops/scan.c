@@ -130,9 +130,7 @@ static int put_slice(struct scan *scan, struct op_call *call, size_t number, siz
         call_axis(call, wanted, slice->shape.rank + 1, &axis) ||
         read_direction(call, "scan_output_directions", number, scan->n_out, &backward))
         return -1;
-    struct shape shape = {.rank = slice->shape.rank + 1};
-    for (int i = 0; i < shape.rank; i++)
-        shape.dims[i] = i < axis ? slice->shape.dims[i] : i == axis ? scan->length : slice->shape.dims[i - 1];
+    struct shape shape = shape_insert(&slice->shape, axis, scan->length);
     struct bounded *out = at ? &call->outputs[index] : call_output(call, index, slice->type, &shape);
     if (!out)
         return -1;

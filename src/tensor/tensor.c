@@ -39,6 +39,14 @@ struct shape shape_make(int rank, const int64_t *dims)
     return shape;
 }
 
+struct shape shape_insert(const struct shape *shape, int axis, int64_t dim)
+{
+    struct shape made = {.rank = shape->rank + 1};
+    for (int i = 0; i < made.rank; i++)
+        made.dims[i] = i < axis ? shape->dims[i] : i == axis ? dim : shape->dims[i - 1];
+    return made;
+}
+
 bool shape_equal(const struct shape *a, const struct shape *b)
 {
     return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;

@@ -48,6 +48,7 @@ struct value {
 /* The number of elements; fails on a negative dim, a rank out of range or a product beyond 2^60. */
 int shape_count(const struct shape *shape, size_t *count, struct error *err);
 struct shape shape_make(int rank, const int64_t *dims);
+struct shape shape_insert(const struct shape *shape, int axis, int64_t dim); /* one dim more, at `axis` */
 bool shape_equal(const struct shape *a, const struct shape *b);
 
 /* "[2,3]", "[]" for a scalar; the buffer is the caller's and always terminated. */
