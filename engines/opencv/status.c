@@ -159,7 +159,8 @@ static bool is_empty(const Onnx__ValueInfoProto *info)
     return false;
 }
 
-/* Up to 4.x there are no tensors without elements. */
+/* Up to 4.x there are no tensors without elements. An empty list among the weights is a parameter: the shape
+ * of a scalar, say. */
 static bool empty_lacks(const struct opencv *opencv)
 {
     const Onnx__GraphProto *graph = opencv->model && !opencv->all_types ? opencv->model->graph : NULL;

@@ -161,6 +161,23 @@ static void test_newer_opset(void **state)
     }
 }
 
+#define EMPTY "g (float[2,0] x) => (float[2,0] y) { y = Relu(x) }"
+
+/* Only from 5.0 on are there tensors without elements. */
+static void test_empty(void **state)
+{
+    (void)state;
+    for (int all = 0; all < 2; all++) {
+        struct opencv opencv = {.model = parse(EMPTY), .newest_opset = 17, .all_types = all};
+        struct adapter_call call = {.engine = &opencv};
+        str_init(&call.message);
+        opencv_fail(&call, OPENCV_STAGE_LOAD, "an empty network");
+        assert_int_equal(call.error_class, all ? ADAPTER_REJECTED : ADAPTER_UNSUPPORTED);
+        str_release(&call.message);
+        model_free(opencv.model);
+    }
+}
+
 /* The node and the reason, without the paths of another machine. */
 static void test_shortened(void **state)
 {
@@ -194,6 +211,6 @@ static void test_shortened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_newer_opset),
-                                       cmocka_unit_test(test_shortened)};
+                                       cmocka_unit_test(test_empty), cmocka_unit_test(test_shortened)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
