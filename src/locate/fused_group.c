@@ -520,6 +520,49 @@ void fused_group_narrow(struct group_search *search, struct settlement *settleme
         }
 }
 
+/* Whether the engine runs these nodes with the value of a Constant that is not among them as a weight. */
+static bool runs_with_weight(struct group_search *search, const size_t *nodes, size_t size,
+                             const Onnx__NodeProto *constant)
+{
+    struct part part = {0};
+    struct result result;
+    size_t at = 0;
+    result_init(&result);
+    bool cut = constant->n_output && part_cut(&part, search->record, nodes, size);
+    while (cut && at < part.n_inputs && !text_equal(part.inputs[at].name, constant->output[0]))
+        at++;
+    bool runs = cut && at < part.n_inputs && !part_freeze(&part, at) &&
+                !under_test_run(search->test, part.model, part.inputs, part.n_inputs, 0, &result) &&
+                result.outcome == OUTCOME_OK;
+    result_release(&result);
+    part_release(&part);
+    return runs;
+}
+
+void fused_group_add_constants(struct group_search *search, struct settlement *settlement)
+{
+    const Onnx__GraphProto *graph = search->test->index.model->graph;
+    size_t *all = arena_array(&search->test->arena, node_count(search), sizeof *all);
+    size_t *others = arena_array(&search->test->arena, node_count(search), sizeof *others);
+    size_t count = nodes_with_constants(&search->test->index, settlement->nodes, settlement->count, all);
+    size_t blamed = settlement->count;
+    struct verdict verdict = settlement->verdict;
+    for (size_t i = blamed; i < count; i++) {
+        size_t constant = all[i];
+        memcpy(others, all, i * sizeof *others);
+        memcpy(others + i, all + i + 1, (count - i - 1) * sizeof *others);
+        if (runs_with_weight(search, others, count - 1, graph->node[constant])) {
+            all[i] = all[blamed];
+            all[blamed++] = constant;
+        }
+    }
+    if (blamed == settlement->count)
+        return;
+    settlement_release(settlement);
+    settlement_blame(settlement, &verdict, all, blamed);
+    settlement->fused = true;
+}
+
 int fused_group_find_unshown(struct group_search *search, struct settlement *settlement)
 {
     if (node_count(search) > SMALL_GRAPH)

@@ -39,6 +39,9 @@ int fused_group_find_unshown(struct group_search *search, struct settlement *set
  * may come after the one at fault. */
 void fused_group_narrow(struct group_search *search, struct settlement *settlement);
 
+/* Adds to a refused group the Constants without which the engine runs it, their values being weights. */
+void fused_group_add_constants(struct group_search *search, struct settlement *settlement);
+
 enum { GROUP_BEFORE = 8 }; /* the largest number of nodes that is tried */
 struct node_group {
     size_t nodes[GROUP_BEFORE], count;

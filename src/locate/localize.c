@@ -261,7 +261,7 @@ static struct test_case *cut_nodes(struct localizing *localizing, const size_t *
     struct test_case *test = NULL;
     if (part_cut(&part, &localizing->search.record, nodes, count)) {
         test = test_case_new(part.model);
-        if (test_case_add_inputs(test, part.inputs, part.model->graph->n_input, err)) {
+        if (test_case_add_inputs(test, part.inputs, part.n_inputs, err)) {
             test_case_free(test);
             test = NULL;
         }

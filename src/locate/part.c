@@ -28,6 +28,7 @@ bool part_cut(struct part *part, struct recording *record, const size_t *nodes, 
     if (status)
         return false;
     const Onnx__GraphProto *graph = part->model->graph;
+    part->n_inputs = graph->n_input;
     part->inputs = memory_zeroed(graph->n_input, sizeof *part->inputs);
     const char **missing = memory_zeroed(graph->n_input, sizeof *missing);
     size_t n_missing = 0;
@@ -41,6 +42,15 @@ bool part_cut(struct part *part, struct recording *record, const size_t *nodes, 
         part->inputs[i] = value_view(graph->input[i]->name, tensor);
     }
     return found;
+}
+
+int part_freeze(struct part *part, size_t i)
+{
+    if (model_freeze_input(part->model, part->inputs[i].name, &part->inputs[i].tensors[0], NULL))
+        return -1;
+    part->n_inputs--;
+    memmove(&part->inputs[i], &part->inputs[i + 1], (part->n_inputs - i) * sizeof *part->inputs);
+    return 0;
 }
 
 /* Whether the message is that of the whole, at least its first `enough` letters (0: all). */
@@ -99,7 +109,7 @@ void part_judge(struct recording *record, const struct refused *refused, const s
     struct result result;
     struct expected expected = {0};
     bool cut = part_cut(&part, record, nodes, size);
-    size_t n_inputs = cut ? part.model->graph->n_input : 0;
+    size_t n_inputs = part.n_inputs;
     result_init(&result);
     if (!cut || under_test_run(record->test, part.model, part.inputs, n_inputs, 0, &result))
         goto out;

@@ -8,13 +8,17 @@
 
 struct part {
     struct model *model;
-    struct value *inputs; /* views, one for each input of the model */
+    size_t n_inputs;
+    struct value *inputs; /* views, one for each input of the model that is not frozen */
 };
 
 /* Cuts the nodes out of the model. False when that is not possible or an input is not known. Release the part
  * also after a failure. */
 bool part_cut(struct part *part, struct recording *record, const size_t *nodes, size_t size);
 void part_release(struct part *part);
+
+/* Makes input i, and its value, an initialiser of the part; the inputs behind it move up. */
+int part_freeze(struct part *part, size_t i);
 
 /* Which messages of a refused part count as the same refusal as the whole model's: any message; one that
  * names an operator of the part or begins like the whole model's message; only the same message. */

@@ -127,22 +127,18 @@ static char *key_of(const struct question *question, size_t number)
                         model_opset(question->model), hash);
 }
 
-/* Inputs that no input of the whole model feeds become constants; the others move up. */
-static int freeze_constants(const struct question *question, struct part *part, size_t *n_inputs,
-                            bool *frozen)
+/* Inputs that no input of the whole model feeds become constants. */
+static int freeze_constants(const struct question *question, struct part *part, bool *frozen)
 {
-    size_t count = part->model->graph->n_input, kept = 0, number;
     *frozen = false;
-    for (size_t i = 0; i < count; i++) {
-        struct value *input = &part->inputs[i];
-        bool constant = map_get(&question->test.index.names, input->name, &number) && !question->fed[number];
-        if (!constant)
-            part->inputs[kept++] = *input;
-        else if (model_freeze_input(part->model, input->name, &input->tensors[0], NULL))
+    for (size_t i = 0, number; i < part->n_inputs;) {
+        if (!map_get(&question->test.index.names, part->inputs[i].name, &number) || question->fed[number])
+            i++;
+        else if (part_freeze(part, i))
             return -1;
-        *frozen = *frozen || constant;
+        else
+            *frozen = true;
     }
-    *n_inputs = kept;
     return 0;
 }
 
@@ -175,15 +171,13 @@ static struct known_answer ask_once(struct question *question, size_t number, bo
     struct part part;
     struct result result;
     struct known_answer answer = {.answer = ANSWER_UNKNOWN};
-    size_t *nodes = memory_zeroed(question->model->graph->n_node, sizeof *nodes), n_inputs;
+    size_t *nodes = memory_zeroed(question->model->graph->n_node, sizeof *nodes);
     size_t size = nodes_with_constants(&question->test.index, &number, 1, nodes);
     result_init(&result);
-    if (part_cut(&part, &question->record, nodes, size)) {
-        n_inputs = part.model->graph->n_input;
-        if (!(constants && freeze_constants(question, &part, &n_inputs, frozen)) &&
-            !under_test_run(&question->test, part.model, part.inputs, n_inputs, 0, &result))
-            answer = read_answer(question, &result, part.model);
-    }
+    if (part_cut(&part, &question->record, nodes, size) &&
+        !(constants && freeze_constants(question, &part, frozen)) &&
+        !under_test_run(&question->test, part.model, part.inputs, part.n_inputs, 0, &result))
+        answer = read_answer(question, &result, part.model);
     question->known->asked++;
     free(nodes);
     result_release(&result);

@@ -296,6 +296,8 @@ int search_refused(struct search *search, const struct verdict *verdict, const s
     refused.message = MESSAGE_ANY;
     if (!found)
         found = search_refused_otherwise(search, ended, settlement);
+    if (found > 0)
+        fused_group_add_constants(&search->groups, settlement);
     search->groups.refused = NULL;
     if (!found)
         return error_set(search->test.err, ERROR_NOT_FOUND, "no part of the model is refused alone");
