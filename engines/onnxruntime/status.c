@@ -25,11 +25,21 @@ static const char *const lacking[] = {
     NULL,
 };
 
+/* Its own operators have one version for ever: a release that lacks an input or an attribute of the newest
+ * form calls the model invalid. */
+static const char *const lacking_form[] = {"not in range [min=", "Unrecognized attribute", NULL};
+
+static bool lacks(const char *message)
+{
+    return adapter_says(message, lacking) ||
+           (strstr(message, "\"com.microsoft\"") && adapter_says(message, lacking_form));
+}
+
 static enum adapter_class class_of(enum ort_stage stage, OrtErrorCode code, const char *message)
 {
     if (stage == ORT_STAGE_START)
         return ADAPTER_FAILED;
-    if (code == ORT_NOT_IMPLEMENTED || adapter_says(message, lacking))
+    if (code == ORT_NOT_IMPLEMENTED || lacks(message))
         return ADAPTER_UNSUPPORTED;
     bool refuses = code == ORT_INVALID_GRAPH || code == ORT_INVALID_ARGUMENT || code == ORT_FAIL ||
                    code == ORT_INVALID_PROTOBUF || code == ORT_RUNTIME_EXCEPTION;

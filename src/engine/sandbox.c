@@ -29,6 +29,8 @@ static const char *const known_variables[] = {
     "PYTHON*", "PYENV_*", "PROTOCOL_*", "MALLOC_*", "GLIBC_*",    "ASAN_*",     "UBSAN_*", "LSAN_*",
     "TSAN_*",  "MSAN_*",  "LLVM_*",     "GCOV_*",   "VALGRIND_*", NULL};
 
+static const char data_folder[] = "ASSAY_DATA=";
+
 struct seen {
     const char *paths[MAX_SEEN + 1];
     size_t count;
@@ -237,13 +239,14 @@ char **sandbox_environment(const struct engine_spec *spec, enum sandbox_mode mod
     char **list = arena_array(arena, ours + theirs + 3, sizeof *list);
     for (size_t i = 0; i < ours; i++)
         if (!is_replaced(environ[i], added) &&
-            (mode == SANDBOX_OFF || is_named(environ[i], known_variables) ||
-             is_named(environ[i], spec->pass)))
+            (mode == SANDBOX_OFF ||
+             (strncmp(environ[i], data_folder, strlen(data_folder)) != 0 &&
+              (is_named(environ[i], known_variables) || is_named(environ[i], spec->pass)))))
             list[n++] = environ[i];
     /* Inside, the home folder is the scratch folder: what is found by it otherwise is named. */
-    if (mode != SANDBOX_OFF && !getenv("ASSAY_DATA")) {
+    if (mode != SANDBOX_OFF) {
         char *data = paths_data();
-        list[n++] = arena_printf(arena, "ASSAY_DATA=%s", data);
+        list[n++] = arena_printf(arena, "%s%s", data_folder, data);
         free(data);
     }
     if (mode != SANDBOX_OFF && home && !getenv("PYTHONUSERBASE"))
