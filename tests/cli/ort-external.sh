@@ -58,3 +58,7 @@ for command in run compare bisect reduce localize; do assay $command floor.onnx 
 assay report floor.onnx -e $new -o none
 ln -s elsewhere/floor.onnx.weights floor.onnx.weights
 assay compare floor.onnx -e $new
+# A data folder that is set to nothing is not set, also for engines in the sandbox.
+mkdir -p home/.local/share
+ln -s "$PWD/data" home/.local/share/assay
+HOME=$PWD/home XDG_DATA_HOME= ASSAY_DATA= assay run floor.onnx -e $new
