@@ -17,6 +17,10 @@ split whole.onnx floor.onnx
 rm whole.onnx
 old=onnxruntime@1.12.0:opt=none new=onnxruntime@1.30.0:opt=none
 assay run floor.onnx -e $new -e reference:round=on
+# A data folder that is set to nothing is not set, also for engines in the sandbox.
+mkdir -p home/.local/share
+ln -s "$PWD/data" home/.local/share/assay
+HOME=$PWD/home XDG_DATA_HOME= ASSAY_DATA= assay run floor.onnx -e $new
 assay compare floor.onnx -n 3 -e $old -e $new
 assay localize floor.onnx -e $old
 assay bisect floor.onnx -n 1 -e onnxruntime:opt=none --no-knobs
@@ -58,7 +62,3 @@ for command in run compare bisect reduce localize; do assay $command floor.onnx 
 assay report floor.onnx -e $new -o none
 ln -s elsewhere/floor.onnx.weights floor.onnx.weights
 assay compare floor.onnx -e $new
-# A data folder that is set to nothing is not set, also for engines in the sandbox.
-mkdir -p home/.local/share
-ln -s "$PWD/data" home/.local/share/assay
-HOME=$PWD/home XDG_DATA_HOME= ASSAY_DATA= assay run floor.onnx -e $new
