@@ -35,20 +35,24 @@ struct common {
 #define COMMON_REGISTRY(type)                                                                       \
     {'E', "engines", OPTION_LIST, "FILE", offsetof(type, common.registries),                        \
      "read further engine definitions from FILE; repeatable"}
+#define COMMON_LIMITS(type)                                                                         \
+    {0, "deadline", OPTION_TIME, "TIME", offsetof(type, common.deadline),                           \
+     "time limit for each request to an engine and each evaluation by the reference (default 30s)"}, \
+    {0, "memory", OPTION_SIZE, "SIZE", offsetof(type, common.memory),                               \
+     "memory limit for each engine process and for what assay computes itself (default 4G)"}
+#define COMMON_SANDBOX(type)                                                                        \
+    {0, "sandbox", OPTION_CHOICE, SANDBOX_MODES, offsetof(type, common.sandbox),                    \
+     "walls around engines: as far as the system allows, refuse to run without, or limits alone"}
 #define COMMON_ENGINES(type)                                                                        \
     {'e', "engine", OPTION_LIST, "ENGINE", offsetof(type, common.engines),                          \
      "an engine: name[@version][:knob=value,...]; name@all means every installed version; repeatable"},     \
     COMMON_REGISTRY(type),                                                                          \
-    {0, "deadline", OPTION_TIME, "TIME", offsetof(type, common.deadline),                           \
-     "time limit for each request to an engine and each evaluation by the reference (default 30s)"},                                                \
-    {0, "memory", OPTION_SIZE, "SIZE", offsetof(type, common.memory),                               \
-     "memory limit for each engine process and for what assay computes itself (default 4G)"},                                                    \
+    COMMON_LIMITS(type),                                                                            \
     {0, "workers", OPTION_SEVERAL, "N", offsetof(type, common.workers),                               \
      "processes for each engine (default 1)"},                                                      \
     {0, "fresh", OPTION_FLAG, NULL, offsetof(type, common.fresh),                                   \
      "start a new process for every case, so that no case sees what another left in memory"},       \
-    {0, "sandbox", OPTION_CHOICE, SANDBOX_MODES, offsetof(type, common.sandbox),                    \
-     "walls around engines: as far as the system allows, refuse to run without, or limits alone"}
+    COMMON_SANDBOX(type)
 #define COMMON_REFERENCE(type)                                                                      \
     {0, "no-reference", OPTION_FLAG, NULL, offsetof(type, common.no_reference),                     \
      "do not use the reference engine: engines are judged only by vote"}

@@ -319,8 +319,8 @@ static const struct cli_option options[] = {
      "time limit for reducing one case (default 60s)"},
     {0, "no-bisect", OPTION_FLAG, NULL, offsetof(struct settings, no_bisect),
      "do not run the engine's other releases"},
-    {0, "deadline", OPTION_TIME, "TIME", offsetof(struct settings, common.deadline),
-     "for each request to an engine (default 30s)"},
+    COMMON_LIMITS(struct settings),
+    COMMON_SANDBOX(struct settings),
     {'o', "output", OPTION_TEXT, "PATH", offsetof(struct settings, common.output),
      "of a campaign: write the summary to this file instead of stdout; of a case: the bundle's folder, new "
      "or empty"},

@@ -1,6 +1,8 @@
 #include "findings/finding_facts.h"
 
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "eval/evaluate.h"
 #include "findings/inlined_nodes.h"
@@ -14,6 +16,9 @@
 
 const char *const fact_mark_names[FACT_MARKS] = {"nan", "inf", "-inf", "zero", "fraction", "lowest"};
 
+/* For values that the reference computes one by one, all of them. */
+static const double seconds_alone = 10;
+
 static const struct fact_value unknown = {.shape = {.rank = -1}, .least = NAN, .most = NAN};
 
 /* A case that is being described. What its nodes make is computed when it is first asked for, all at once. */
@@ -21,10 +26,15 @@ struct scene {
     const struct model *model;
     const struct value *inputs;
     size_t n_inputs;
+    struct map initializers; /* name -> number */
+    struct map makers;       /* value -> the node that makes it */
+    bool *constant;          /* by node: all that goes into it is constant */
     bool computed;
     size_t count;
     const char **names;
+    struct map places;       /* name -> number in names and results */
     struct bounded *results; /* NULL: the reference cannot compute all of them */
+    double until;            /* by the clock: until then they are computed one by one */
 };
 
 static int evaluate(const struct scene *scene, const char *const *names, size_t wanted,
@@ -49,20 +59,69 @@ static void compute(struct scene *scene)
     scene->names = memory_zeroed(room + 1, sizeof *scene->names);
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t k = 0; k < graph->node[i]->n_output; k++)
-            if (*graph->node[i]->output[k])
+            if (*graph->node[i]->output[k]) {
+                map_set(&scene->places, graph->node[i]->output[k], wanted);
                 scene->names[wanted++] = graph->node[i]->output[k];
+            }
     if (!wanted || evaluate(scene, scene->names, wanted, &scene->results, &scene->count)) {
         scene->results = NULL;
         scene->count = 0;
+        scene->until = clock_seconds() + seconds_alone;
+    }
+}
+
+/* The value is an initializer, or made of constants by a node that was looked at before. */
+static bool is_constant(const struct scene *scene, const char *name)
+{
+    size_t number;
+    return map_get(&scene->initializers, name, &number) ||
+           (map_get(&scene->makers, name, &number) && scene->constant[number]);
+}
+
+/* Whether all that goes into the node is constant. Bodies may read what they like, so theirs is not. */
+static bool makes_constant(const struct scene *scene, const Onnx__NodeProto *node)
+{
+    const struct op *op = op_of(node);
+    if (!op || op->flags & (OP_RANDOM | OP_RANDOM_IN_TRAINING))
+        return false;
+    if (op->work == WORK_SHAPE)
+        return true;
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->g)
+            return false;
+    for (size_t i = 0; i < node->n_input; i++)
+        if (*node->input[i] && !is_constant(scene, node->input[i]))
+            return false;
+    return true;
+}
+
+static void scene_init(struct scene *scene, const struct model *model, const struct test_case *test)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    *scene = (struct scene){.model = model, .inputs = test->inputs, .n_inputs = test->n_inputs};
+    map_init(&scene->initializers);
+    map_init(&scene->makers);
+    map_init(&scene->places);
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        map_set(&scene->initializers, graph->initializer[i]->name, i);
+    scene->constant = memory_zeroed(graph->n_node + 1, sizeof *scene->constant);
+    for (size_t i = 0; i < graph->n_node; i++) {
+        scene->constant[i] = makes_constant(scene, graph->node[i]);
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            map_set(&scene->makers, graph->node[i]->output[k], i);
     }
 }
 
 static void scene_release(struct scene *scene)
 {
+    map_release(&scene->initializers);
+    map_release(&scene->makers);
+    map_release(&scene->places);
     for (size_t i = 0; i < scene->count; i++)
         bounded_release(&scene->results[i]);
     free(scene->results);
     free(scene->names);
+    free(scene->constant);
 }
 
 static unsigned mark_of(enum dtype type, long double value)
@@ -109,51 +168,17 @@ static struct fact_value made_value(struct scene *scene, const char *name)
 {
     struct fact_value value = unknown;
     struct bounded *results;
-    size_t count;
+    size_t count, place;
     if (!scene->computed)
         compute(scene);
-    for (size_t i = 0; i < scene->count; i++)
-        if (text_equal(scene->names[i], name))
-            return value_of(&scene->results[i]);
-    if (!scene->results && !evaluate(scene, &name, 1, &results, &count)) {
+    if (map_get(&scene->places, name, &place) && place < scene->count)
+        return value_of(&scene->results[place]);
+    if (!scene->results && clock_seconds() < scene->until && !evaluate(scene, &name, 1, &results, &count)) {
         value = value_of(&results[0]);
         bounded_release(&results[0]);
         free(results);
     }
     return value;
-}
-
-static bool is_constant(const struct model *model, const char *name, size_t before);
-
-/* Whether all that goes into the node is constant. Bodies may read what they like, so theirs is not. */
-static bool makes_constant(const struct model *model, size_t number)
-{
-    const Onnx__NodeProto *node = model->graph->node[number];
-    const struct op *op = op_of(node);
-    if (!op || op->flags & (OP_RANDOM | OP_RANDOM_IN_TRAINING))
-        return false;
-    if (op->work == WORK_SHAPE)
-        return true;
-    for (size_t i = 0; i < node->n_attribute; i++)
-        if (node->attribute[i]->g)
-            return false;
-    for (size_t i = 0; i < node->n_input; i++)
-        if (*node->input[i] && !is_constant(model, node->input[i], number))
-            return false;
-    return true;
-}
-
-/* The value is an initializer, or made of constants by a node before that one. */
-static bool is_constant(const struct model *model, const char *name, size_t before)
-{
-    for (size_t i = 0; i < model->graph->n_initializer; i++)
-        if (text_equal(model->graph->initializer[i]->name, name))
-            return true;
-    for (size_t i = before; i-- > 0;)
-        for (size_t k = 0; k < model->graph->node[i]->n_output; k++)
-            if (text_equal(model->graph->node[i]->output[k], name))
-                return makes_constant(model, i);
-    return false;
 }
 
 static struct fact_value initializer_value(const Onnx__TensorProto *proto)
@@ -172,7 +197,7 @@ static struct fact_value initializer_value(const Onnx__TensorProto *proto)
 
 static struct fact_value find_value(struct scene *scene, const char *name)
 {
-    const struct model *model = scene->model;
+    size_t number;
     if (!*name)
         return unknown;
     for (size_t k = 0; k < scene->n_inputs; k++) {
@@ -180,11 +205,10 @@ static struct fact_value find_value(struct scene *scene, const char *name)
         if (input->kind == VALUE_TENSOR && input->name && text_equal(input->name, name))
             return value_of_tensor(&input->tensors[0]);
     }
-    for (size_t k = 0; k < model->graph->n_initializer; k++)
-        if (text_equal(model->graph->initializer[k]->name, name))
-            return initializer_value(model->graph->initializer[k]);
+    if (map_get(&scene->initializers, name, &number))
+        return initializer_value(scene->model->graph->initializer[number]);
     struct fact_value value = made_value(scene, name);
-    value.constant = is_constant(model, name, model->graph->n_node);
+    value.constant = is_constant(scene, name);
     return value;
 }
 
@@ -257,7 +281,8 @@ void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, c
     for (size_t i = 0; i < model->graph->n_node; i++)
         every[i] = i;
     inlined_nodes_init(&blamed, model, count ? numbers : every, count ? count : model->graph->n_node, kind);
-    struct scene scene = {.model = blamed.model, .inputs = test->inputs, .n_inputs = test->n_inputs};
+    struct scene scene;
+    scene_init(&scene, blamed.model, test);
     facts->opset = model_opset(model);
     facts->nodes = arena_array(&facts->arena, blamed.count, sizeof *facts->nodes);
     for (size_t i = 0; i < blamed.count; i++)

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SWAP_NODES = 4096 };
+
 /* One localisation under way. */
 struct swapping {
     struct swap_graph graph;
@@ -236,6 +238,17 @@ static void describe(struct swapping *swapping)
     str_release(&text);
 }
 
+/* Each binding has an entry for every node, and there are as many bindings as nodes. */
+static int too_many(const struct swapped *swapped, struct error *err)
+{
+    if (swapped->n_nodes <= SWAP_NODES)
+        return 0;
+    return error_set(
+        err, ERROR_LIMIT,
+        "has %zu nodes, and --method swap takes at most %d; leave it out, or cut out a part of the model",
+        swapped->n_nodes, SWAP_NODES);
+}
+
 int swap_localize(struct swapped *swapped, const struct settle_case *which, int second,
                   const struct swap_options *options, struct arena *arena, struct error *err)
 {
@@ -256,7 +269,7 @@ int swap_localize(struct swapped *swapped, const struct settle_case *which, int 
     if (options->progress)
         progress_begin(&progress, "swap", 0);
     swapping.graph.progress = &progress;
-    int status = swap_all(&swapping);
+    int status = too_many(swapped, err) ? -1 : swap_all(&swapping);
     if (status == 0) {
         collect(&swapping);
         status = judge(&swapping);

@@ -44,23 +44,36 @@ static int too_large(struct swap_graph *graph)
                      SWAP_BYTES >> 20);
 }
 
-/* The values that some binding knows, to declare the types of the part's inputs and outputs. */
+/* The value as some binding knows it, or NULL. */
+static const struct tensor *known_tensor(const struct swap_graph *graph, size_t value,
+                                         const struct swap_state *states, size_t n_states)
+{
+    const struct tensor *tensor = NULL;
+    for (size_t b = 0; b < n_states && !tensor; b++)
+        tensor = swap_tensor(graph, value, states[b].value[value]);
+    return tensor;
+}
+
+/* The values of the node that are known, to declare the types of the part's inputs and outputs. */
 static struct edit_types known_types(struct node_run *run, const struct swap_state *states, size_t n_states)
 {
     const struct model_index *index = &run->graph->test.index;
-    const char **names = arena_array(&run->arena, index->count, sizeof *names);
-    const struct tensor **tensors = arena_array(&run->arena, index->count, sizeof(struct tensor *));
-    struct edit_types types = {.names = names, .tensors = tensors};
-    for (size_t v = 0; v < index->count; v++) {
-        const struct tensor *tensor = NULL;
-        for (size_t b = 0; b < n_states && !tensor; b++)
-            tensor = swap_tensor(run->graph, v, states[b].value[v]);
+    const Onnx__NodeProto *node = index->model->graph->node[run->number];
+    size_t uses = index->n_uses[run->number], count = 0, value;
+    const char **names = arena_array(&run->arena, uses + node->n_output, sizeof *names);
+    const struct tensor **tensors = arena_array(&run->arena, uses + node->n_output, sizeof(struct tensor *));
+    for (size_t i = 0; i < uses + node->n_output; i++) {
+        if (i < uses)
+            value = index->uses[run->number][i];
+        else if (!map_get(&index->names, node->output[i - uses], &value))
+            continue;
+        const struct tensor *tensor = known_tensor(run->graph, value, states, n_states);
         if (!tensor)
             continue;
-        tensors[types.count] = tensor;
-        names[types.count++] = index->values[v].name;
+        tensors[count] = tensor;
+        names[count++] = index->values[value].name;
     }
-    return types;
+    return (struct edit_types){.count = count, .names = names, .tensors = tensors};
 }
 
 /* Settings that have one value in all bindings become constants, which many engines require. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "case/case_gradient.h"
@@ -725,38 +726,34 @@ long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make
     return status < 0 || (stop && answer == (long)count) ? -1 : answer;
 }
 
-static int expose_all(struct subject *subject)
+/* The values that nodes make, in `made` with the subject's own names, which live as long as a record must. */
+static int expose_all(struct subject *exposed, const struct subject *subject, const char ***made,
+                      struct map *numbers)
 {
     const Onnx__GraphProto *graph = subject->model->graph;
+    size_t count = 0, room = 0;
     for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
-            const char *name = graph->node[i]->output[k];
-            if (*name && model_expose(subject->model, &name, 1, NULL))
-                return -1;
-        }
-    return 0;
-}
-
-/* The subject's own name of a value: it lives as long as the record must. */
-static const char *own_name(const struct subject *subject, const char *name)
-{
-    const Onnx__GraphProto *graph = subject->model->graph;
+        room += graph->node[i]->n_output;
+    *made = memory_zeroed(room + 1, sizeof **made);
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t k = 0; k < graph->node[i]->n_output; k++)
-            if (text_equal(graph->node[i]->output[k], name))
-                return graph->node[i]->output[k];
-    return NULL;
+            if (*graph->node[i]->output[k] && map_set(numbers, graph->node[i]->output[k], count))
+                (*made)[count++] = graph->node[i]->output[k];
+    return model_expose(exposed->model, *made, count, NULL);
 }
 
 void oracle_record(const struct oracle *oracle, int engine, const struct subject *subject,
                    struct record *record)
 {
     struct subject exposed = {0};
+    const char **made = NULL;
+    struct map numbers;
     uint8_t *bytes = NULL;
-    size_t size;
+    size_t size, number;
     struct result result;
     result_init(&result);
-    if (subject_copy(&exposed, subject, NULL) || expose_all(&exposed) ||
+    map_init(&numbers);
+    if (subject_copy(&exposed, subject, NULL) || expose_all(&exposed, subject, &made, &numbers) ||
         model_pack(exposed.model, &bytes, &size, NULL))
         goto out;
     struct job job = {.engine = engine,
@@ -769,13 +766,15 @@ void oracle_record(const struct oracle *oracle, int engine, const struct subject
         goto out;
     for (size_t i = 0; i < result.count; i++) {
         struct tensor copy;
-        const char *name = result.outputs[i].name ? own_name(subject, result.outputs[i].name) : NULL;
-        if (name && result.outputs[i].kind == VALUE_TENSOR &&
+        if (result.outputs[i].name && map_get(&numbers, result.outputs[i].name, &number) &&
+            result.outputs[i].kind == VALUE_TENSOR &&
             !tensor_copy(&copy, &result.outputs[i].tensors[0], NULL))
-            record_add(record, name, &copy);
+            record_add(record, made[number], &copy);
     }
 out:
     result_release(&result);
     free(bytes);
+    map_release(&numbers);
+    free(made);
     subject_release(&exposed);
 }
