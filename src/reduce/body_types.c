@@ -1,5 +1,5 @@
-/* What bodies declare of their outputs: an engine or a checker may refuse a rank that is not the one
- * computed. */
+/* What bodies declare of their outputs and of what they carry: an engine or a checker may refuse a rank that
+ * is not the one computed. */
 #include "reduce/subject.h"
 
 #include "base/memory.h"
@@ -8,6 +8,7 @@
 #include "model/onnx.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The tensor types that bodies declare for their outputs, in the order of model_each_node. */
 struct declared {
@@ -107,10 +108,42 @@ static int settle_constants(void *context, Onnx__NodeProto *node, int depth)
     return 0;
 }
 
+/* The rank of an input or initialiser of the model, -1 when it is neither or does not say. */
+static long leaf_rank(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (text_equal(graph->initializer[i]->name, name))
+            return (long)graph->initializer[i]->n_dims;
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const Onnx__TypeProto__Tensor *type = tensor_type(graph->input[i]);
+        if (text_equal(graph->input[i]->name, name))
+            return type && type->shape ? (long)type->shape->n_dim : -1;
+    }
+    return -1;
+}
+
+/* A value that a Loop carries may have another rank in each turn: one that begins with another than the body
+ * declares has none there. */
+static int settle_carried(void *context, Onnx__NodeProto *node, int depth)
+{
+    const Onnx__GraphProto *graph = context, *body = NULL;
+    (void)depth;
+    for (size_t i = 0; strcmp(node->op_type, "Loop") == 0 && i < node->n_attribute; i++)
+        body = node->attribute[i]->g ? node->attribute[i]->g : body;
+    for (size_t i = 2; body && i < node->n_input && i < body->n_input; i++) {
+        Onnx__TypeProto__Tensor *type = tensor_type(body->input[i]);
+        long rank = leaf_rank(graph, node->input[i]);
+        if (type && type->shape && rank >= 0 && (size_t)rank != type->shape->n_dim)
+            type->shape = NULL;
+    }
+    return 0;
+}
+
 void subject_settle_bodies(struct subject *subject)
 {
     struct arena *arena = &subject->model->arena;
     model_each_node(subject->model->graph, settle_constants, arena);
+    model_each_node(subject->model->graph, settle_carried, subject->model->graph);
     struct declared said = declared_of(subject->model);
     struct model *inferred = said.count ? infer(subject->model) : NULL;
     struct declared due = inferred ? declared_of(inferred) : (struct declared){0};

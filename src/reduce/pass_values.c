@@ -200,8 +200,6 @@ static int apply_attributes(struct subject *copy, const struct record *record, c
 
 const struct pass pass_attributes = {"attributes", list_attributes, apply_attributes};
 
-enum { OPSET_LEAST = 7 };
-
 /* No opset below the operator's own. */
 static int raise_to(void *context, Onnx__NodeProto *node, int depth)
 {
@@ -218,7 +216,7 @@ enum { OPSET_BEYOND = 200 };
 
 static void list_opset(const struct subject *subject, const struct record *record, struct edits *edits)
 {
-    int least = OPSET_LEAST;
+    int least = OP_OLDEST; /* before it, texts leave open what they say since (negative axes, SAME_UPPER) */
     (void)record;
     model_each_node(subject->model->graph, raise_to, &least);
     for (int opset = least; opset < model_opset(subject->model) && opset < OPSET_BEYOND; opset++)

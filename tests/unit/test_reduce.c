@@ -432,14 +432,44 @@ static void test_bodies_settled(void **state)
     subject_release(&subject);
 }
 
+/* What a Loop carries has no rank in its body when it begins with another than the one declared there. */
+static void test_carried_settled(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "<ir_version: 7, opset_import: [\"\": 13]>\n"
+        "agraph (float a, float[2, 2] b) => (float[2, 2] y, float[2, 2] z) <int64 n = {2}> {\n"
+        "    y, z = Loop <body = g (int64 i, bool c, float[m, k] u, float[m, k] v) => (bool d, float[m, k] "
+        "w, "
+        "float[m, k] x) { d = Identity(c) w = Add(u, v) x = Neg(v) }> (n, , a, b)\n}";
+    struct error err = {0};
+    struct subject subject = {0};
+    uint8_t *bytes;
+    size_t size;
+    assert_int_equal(onnx_parse_text(text, &bytes, &size, &err), 0);
+    assert_int_equal(model_parse(&subject.model, bytes, size, &err), 0);
+    free(bytes);
+    subject_settle_bodies(&subject);
+    const Onnx__GraphProto *body = node_graph(subject.model->graph->node[0], "body");
+    assert_null(body->input[2]->type->tensor_type->shape);
+    assert_int_equal(body->input[3]->type->tensor_type->shape->n_dim, 2);
+    subject_release(&subject);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bodies_settled),     cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_equivalent),         cmocka_unit_test(test_every_edit),
-        cmocka_unit_test(test_random_graphs),      cmocka_unit_test(test_comes_to_an_end),
-        cmocka_unit_test(test_hostile_cases),      cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_no_time_no_failure), cmocka_unit_test(test_forbidden),
+        cmocka_unit_test(test_bodies_settled),
+        cmocka_unit_test(test_carried_settled),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_equivalent),
+        cmocka_unit_test(test_every_edit),
+        cmocka_unit_test(test_random_graphs),
+        cmocka_unit_test(test_comes_to_an_end),
+        cmocka_unit_test(test_hostile_cases),
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_no_time_no_failure),
+        cmocka_unit_test(test_forbidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
