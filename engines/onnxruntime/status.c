@@ -22,6 +22,7 @@ static const char *const lacking[] = {
     "does not support",
     "only support", /* "mode only support 2-D inputs" */
     "layout_ == 0 was false",
+    "is expected to have four dimensions corresponding to", /* MeanVarianceNormalization of other ranks */
     NULL,
 };
 
