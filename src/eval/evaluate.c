@@ -301,7 +301,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         result = run_call(&call, scope->options);
     if (!result)
         close_grown(&call);
-    if (call.open && scope->options->open)
+    /* Domains of an engine's own have no versions: its releases have other forms of the same operator. */
+    if ((call.open || *op->domain) && scope->options->open)
         *scope->options->open = true;
     if (!result && scope->options->idle)
         run_idle(&call, scope->options->idle);
