@@ -404,6 +404,18 @@ static void test_no_time_no_failure(void **state)
     scene_close(&scene);
 }
 
+static void settle_bodies(struct subject *subject, const char *text)
+{
+    struct error err = {0};
+    uint8_t *bytes;
+    size_t size;
+    *subject = (struct subject){0};
+    assert_int_equal(onnx_parse_text(text, &bytes, &size, &err), 0);
+    assert_int_equal(model_parse(&subject->model, bytes, size, &err), 0);
+    free(bytes);
+    subject_settle_bodies(subject);
+}
+
 /* Ranks that bodies declare follow what they compute, in the branch that is not taken too. */
 static void test_bodies_settled(void **state)
 {
@@ -417,14 +429,8 @@ static void test_bodies_settled(void **state)
         "        else_branch = g2 () => (float[] v, float[1] l) { c = Constant <value: tensor = float[1, 2] "
         "{3, 4}> ()"
         "  v = Mul(a, c) l = Abs(t) }>\n}";
-    struct error err = {0};
-    struct subject subject = {0};
-    uint8_t *bytes;
-    size_t size;
-    assert_int_equal(onnx_parse_text(text, &bytes, &size, &err), 0);
-    assert_int_equal(model_parse(&subject.model, bytes, size, &err), 0);
-    free(bytes);
-    subject_settle_bodies(&subject);
+    struct subject subject;
+    settle_bodies(&subject, text);
     const Onnx__NodeProto *node = subject.model->graph->node[1];
     assert_int_equal(node_graph(node, "then_branch")->output[0]->type->tensor_type->shape->n_dim, 1);
     assert_int_equal(node_graph(node, "else_branch")->output[0]->type->tensor_type->shape->n_dim, 2);
@@ -442,14 +448,8 @@ static void test_carried_settled(void **state)
         "    y, z = Loop <body = g (int64 i, bool c, float[m, k] u, float[m, k] v) => (bool d, float[m, k] "
         "w, "
         "float[m, k] x) { d = Identity(c) w = Add(u, v) x = Neg(v) }> (n, , a, b)\n}";
-    struct error err = {0};
-    struct subject subject = {0};
-    uint8_t *bytes;
-    size_t size;
-    assert_int_equal(onnx_parse_text(text, &bytes, &size, &err), 0);
-    assert_int_equal(model_parse(&subject.model, bytes, size, &err), 0);
-    free(bytes);
-    subject_settle_bodies(&subject);
+    struct subject subject;
+    settle_bodies(&subject, text);
     const Onnx__GraphProto *body = node_graph(subject.model->graph->node[0], "body");
     assert_null(body->input[2]->type->tensor_type->shape);
     assert_int_equal(body->input[3]->type->tensor_type->shape->n_dim, 2);
