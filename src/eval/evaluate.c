@@ -301,8 +301,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         result = run_call(&call, scope->options);
     if (!result)
         close_grown(&call);
-    /* Domains of an engine's own have no versions: its releases have other forms of the same operator. */
-    if ((call.open || *op->domain) && scope->options->open)
+    /* An engine's own operators have no versions: its releases have other forms of the same one. */
+    if ((call.open || *op->owner) && scope->options->open)
         *scope->options->open = true;
     if (!result && scope->options->idle)
         run_idle(&call, scope->options->idle);

@@ -33,7 +33,7 @@ struct evaluate_options {
     int (*gradient_hook)(void *context, struct op_gradient *gradient);
     void *context; /* of both */
     /* Set to true, unless NULL, by a run in which ONNX leaves some value unspecified, even when no output
-     * shows it, or the operator itself, which is of an engine's own domain. */
+     * shows it, or the operator itself, which is an engine's own. */
     bool *open;
     /* Set to true, unless NULL, by a run in which the branch that an If does not take is not valid. */
     bool *idle;

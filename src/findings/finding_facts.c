@@ -74,7 +74,7 @@ static void compute(struct scene *scene)
 static bool is_constant(const struct scene *scene, const char *name)
 {
     size_t number;
-    return map_get(&scene->initializers, name, &number) ||
+    return map_has(&scene->initializers, name) ||
            (map_get(&scene->makers, name, &number) && scene->constant[number]);
 }
 

@@ -245,7 +245,7 @@ static int too_many(const struct swapped *swapped, struct error *err)
         return 0;
     return error_set(
         err, ERROR_LIMIT,
-        "has %zu nodes, and --method swap takes at most %d; leave it out, or cut out a part of the model",
+        "the model has %zu nodes, and --method swap takes at most %d; leave it out, or cut out a part",
         swapped->n_nodes, SWAP_NODES);
 }
 

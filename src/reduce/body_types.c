@@ -6,9 +6,9 @@
 #include "base/str.h"
 #include "model/build.h"
 #include "model/onnx.h"
+#include "ops/op.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The tensor types that bodies declare for their outputs, in the order of model_each_node. */
 struct declared {
@@ -126,10 +126,9 @@ static long leaf_rank(const Onnx__GraphProto *graph, const char *name)
  * declares has none there. */
 static int settle_carried(void *context, Onnx__NodeProto *node, int depth)
 {
-    const Onnx__GraphProto *graph = context, *body = NULL;
+    const Onnx__GraphProto *graph = context;
+    const Onnx__GraphProto *body = op_has(node, OP_LOOPS) ? node_graph(node, "body") : NULL;
     (void)depth;
-    for (size_t i = 0; strcmp(node->op_type, "Loop") == 0 && i < node->n_attribute; i++)
-        body = node->attribute[i]->g ? node->attribute[i]->g : body;
     for (size_t i = 2; body && i < node->n_input && i < body->n_input; i++) {
         Onnx__TypeProto__Tensor *type = tensor_type(body->input[i]);
         long rank = leaf_rank(graph, node->input[i]);

@@ -726,34 +726,20 @@ long oracle_search(struct oracle *oracle, size_t from, size_t count, oracle_make
     return status < 0 || (stop && answer == (long)count) ? -1 : answer;
 }
 
-/* The values that nodes make, in `made` with the subject's own names, which live as long as a record must. */
-static int expose_all(struct subject *exposed, const struct subject *subject, const char ***made,
-                      struct map *numbers)
-{
-    const Onnx__GraphProto *graph = subject->model->graph;
-    size_t count = 0, room = 0;
-    for (size_t i = 0; i < graph->n_node; i++)
-        room += graph->node[i]->n_output;
-    *made = memory_zeroed(room + 1, sizeof **made);
-    for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t k = 0; k < graph->node[i]->n_output; k++)
-            if (*graph->node[i]->output[k] && map_set(numbers, graph->node[i]->output[k], count))
-                (*made)[count++] = graph->node[i]->output[k];
-    return model_expose(exposed->model, *made, count, NULL);
-}
-
 void oracle_record(const struct oracle *oracle, int engine, const struct subject *subject,
                    struct record *record)
 {
     struct subject exposed = {0};
-    const char **made = NULL;
-    struct map numbers;
+    struct map numbers; /* of names in `made` */
     uint8_t *bytes = NULL;
-    size_t size, number;
+    size_t size, count, number;
+    const char **made = subject_made_names(subject, &count); /* they live as long as the record must */
     struct result result;
     result_init(&result);
     map_init(&numbers);
-    if (subject_copy(&exposed, subject, NULL) || expose_all(&exposed, subject, &made, &numbers) ||
+    for (size_t i = 0; i < count; i++)
+        map_set(&numbers, made[i], i);
+    if (subject_copy(&exposed, subject, NULL) || model_expose(exposed.model, made, count, NULL) ||
         model_pack(exposed.model, &bytes, &size, NULL))
         goto out;
     struct job job = {.engine = engine,

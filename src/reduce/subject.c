@@ -419,6 +419,11 @@ static const char **made_names(const Onnx__GraphProto *graph, bool inner, size_t
     return names;
 }
 
+const char **subject_made_names(const struct subject *subject, size_t *count)
+{
+    return made_names(subject->model->graph, false, count);
+}
+
 const char **subject_inner_names(const struct subject *subject, size_t *count)
 {
     return made_names(subject->model->graph, true, count);
@@ -432,7 +437,7 @@ int record_reference(struct record *record, const struct subject *subject, struc
     record_init(record, subject);
     if (evaluator_new(&evaluator, subject->model, &(struct evaluate_options){.round = true}, err))
         return -1;
-    const char **names = made_names(subject->model->graph, false, &wanted);
+    const char **names = subject_made_names(subject, &wanted);
     int status = !wanted ? 0
                          : evaluator_run(evaluator, subject->inputs, subject->n_inputs, names, wanted,
                                          &results, &count, err);

@@ -79,8 +79,9 @@ unsigned model_doubts(struct checker *checker, const uint8_t *model, size_t size
  */
 bool subject_is_part(const struct subject *part, const struct subject *whole);
 
-/* Names of all values that nodes of the top graph make, outputs of the model left out; the caller frees the
- * array. */
+/* Names of all values that nodes of the top graph make; inner: outputs of the model left out. The caller
+ * frees the array. */
+const char **subject_made_names(const struct subject *subject, size_t *count);
 const char **subject_inner_names(const struct subject *subject, size_t *count);
 
 /* Like subject_settle_types, for outputs whose values are not known: the declared element types and ranks
