@@ -36,7 +36,7 @@ static const struct {
      .because = "the engines agree on another convention than the reference's"},
     {.verdicts = CLASS_UNDECIDED | CLASS_IMPRECISE,
      .class = FINDING_PRECISION,
-     .because = "every operator is inside its error bound"},
+     .because = "every operator that was judged is inside its error bound"},
     {.verdicts = CLASS_SUSPECT,
      .class = FINDING_UNKNOWN,
      .because = "it was not settled which operator is at fault"},
