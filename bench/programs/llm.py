@@ -29,11 +29,15 @@ def make(path, network, opset, weights, size, *more):
 
 
 def decode(model, engines, *more, watch=None):
-    out = run([ASSAY, "decode", model, *(word for e in engines for word in ("-e", e)), "--format", "json", *more], watch)
-    return json.loads(out)
+    """What it says. Status 2 with an answer: nothing was found, and not everything could be judged."""
+    said = json.loads(run([ASSAY, "decode", model, *(word for e in engines for word in ("-e", e)), "--format", "json", *more],
+                          watch, (0, 1, 2)))
+    if not said["engines"]:
+        sys.exit(f"{model}: no engine decoded it")
+    return said
 
 
-def run(command, watch=None):
+def run(command, watch=None, good=(0, 1)):
     """Its output. watch: a dict that gets seconds, and MiB of assay: resident, and without mapped files."""
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out:
@@ -45,7 +49,7 @@ def run(command, watch=None):
                     if word in ("VmHWM:", "RssAnon:"):
                         watch[word] = max(watch.get(word, 0), int(rest[0]) // 1024)
             time.sleep(0.05)
-        if child.wait() not in (0, 1):
+        if child.wait() not in good:
             sys.exit(f"{' '.join(map(str, command))}: status {child.returncode}")
         if watch is not None:
             watch["seconds"] = time.monotonic() - begin
@@ -84,20 +88,21 @@ def plantings(folder):
 
 def healthy(folder):
     """Engines that are accused, and what the engines' tokens do."""
-    steps, accused, judged, parted = "4" if QUICK else "32", 0, 0, []
+    steps, accused, judged, right, parted = "4" if QUICK else "32", 0, 0, 0, []
     forms = PLANTED if QUICK else FORMS
     for network, opset, weights in forms:
         path = folder / f"{network}-{opset}-{weights}.onnx"
         for engine in decode(path, ENGINES, "--steps", steps, "--deadline", "300", *(["--judge", "1"] if QUICK else
                                                                                       ["--judge", "4"]))["engines"]:
             accused += "fault" in engine
-            judged += engine["right"]
+            judged += engine["judged"]
+            right += engine["right"]
             if "fault" in engine:
                 print(f"{path.stem}: {engine['engine']}: {engine['fault']['text']}")
             if "parts" in engine:
                 parted.append(f"{path.stem} at step {engine['parts']['step']} by {engine['parts']['by']}")
-    print(f"\n{len(forms)} models, {steps} steps, {' and '.join(ENGINES)}: {accused} accused, {judged} answers right operator "
-          f"by operator; they part in {len(parted)} models{': ' if parted else ''}{'; '.join(parted)}")
+    print(f"\n{len(forms)} models, {steps} steps, {' and '.join(ENGINES)}: {accused} accused, {right} of {judged} answers "
+          f"right operator by operator, the others without a finite bound; they part in {len(parted)} models{': ' if parted else ''}{'; '.join(parted)}")
     ties = folder / "ties.onnx"
     make(ties, "llama", 17, "float32", "tiny", "--ties")
     why = [e["parts"]["by"] for e in decode(ties, ["reference:round=on", *ENGINES], "--steps", "8", "--judge", "1")["engines"]
