@@ -68,12 +68,13 @@ static void put_integer(int opset, const struct bounded *in, struct bounded *out
         bounded_put(out, i, x - floorl((x - low) / span) * span, 0, 0);
 }
 
-static int cast(struct op_call *call, enum dtype type)
+static int cast(struct op_call *call, enum dtype type, bool by_function)
 {
     const struct bounded *in = call_need(call, 0);
     struct to_narrow how;
     if (to_narrow_read(call, &how))
         return -1;
+    how.or_up = by_function;
     struct bounded *out = in ? call_output(call, 0, type, &in->shape) : NULL;
     if (!out || call->shapes_only)
         return out ? 0 : -1;
@@ -115,13 +116,13 @@ static int eval_cast(struct op_call *call)
         return call_invalid(call, "the attribute 'to' is missing");
     if (dtype_check(to, call->err))
         return -1;
-    return cast(call, (enum dtype)to);
+    return cast(call, (enum dtype)to, false);
 }
 
 static int eval_cast_like(struct op_call *call)
 {
     const struct bounded *like = call_need(call, 1);
-    return like ? cast(call, like->type) : -1;
+    return like ? cast(call, like->type, true) : -1;
 }
 
 static enum dtype draw_target(struct draw *d, enum dtype from)
@@ -207,7 +208,7 @@ const struct op ops_cast[] = {
      .flags = OP_CASTS | OP_MAKES_NARROW,
      .narrow = {19, DTYPES_NARROW},
      .dangers = {{DANGER_STEP}}},
-    {OP("CastLike", 15), .open = "a number that the integer type cannot hold", .inputs = {2, 2},
+    {OP("CastLike", 15), .open = "a number that the integer type cannot hold; round_mode", .inputs = {2, 2},
      .outputs = {1, 1}, .ranks = {0, 6}, .types = {{15, ANY}}, .eval = eval_cast_like,
      .gradient = gradient_cast, .sample = sample_cast_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,

@@ -50,6 +50,14 @@ static bool is_specified_power(const struct to_narrow *how, long double low, lon
     return (low >= least && high <= most) || (how->saturate && how->rounding == NARROW_UP);
 }
 
+static bool rounds_up_alike(const struct to_narrow *how, enum dtype type, long double low, long double high)
+{
+    struct to_narrow up = *how;
+    up.rounding = NARROW_UP;
+    return convert(&up, type, low) == convert(how, type, low) &&
+           convert(&up, type, high) == convert(how, type, high);
+}
+
 static void put_power(const struct to_narrow *how, struct bounded *out, size_t i, long double x,
                       long double hard)
 {
@@ -59,7 +67,7 @@ static void put_power(const struct to_narrow *how, struct bounded *out, size_t i
         bounded_put(out, i, x, 0, 0);
         return;
     }
-    if (!is_specified_power(how, low, high)) {
+    if (!is_specified_power(how, low, high) || (how->or_up && !rounds_up_alike(how, out->type, low, high))) {
         bounded_put_open(out, i);
         return;
     }

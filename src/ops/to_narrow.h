@@ -12,6 +12,8 @@ struct to_narrow {
     int opset;
     bool saturate;
     enum narrow_rounding rounding; /* of float8e8m0 */
+    /* Rounding up is as right: the text of CastLike has round_mode, and its function body leaves it out. */
+    bool or_up;
 };
 
 /* Reads the attributes saturate and round_mode. */
