@@ -107,7 +107,7 @@ static void choose_outputs(struct opencv *opencv, const struct adapter_model *mo
 static int load_net(struct adapter_call *call, const struct adapter_model *model)
 {
     struct opencv *opencv = call->engine;
-    char message[FACE_MESSAGE_SIZE];
+    char first[FACE_MESSAGE_SIZE], message[FACE_MESSAGE_SIZE];
     struct error err = {0};
     const void *data = model->data;
     size_t size = model->size;
@@ -117,9 +117,9 @@ static int load_net(struct adapter_call *call, const struct adapter_model *model
             return adapter_fail(call, ADAPTER_UNSUPPORTED, "%s, and external data is not read", err.message);
         data = whole;
     }
-    int result = face_load(&opencv->net, data, size, model->path, &opencv->options, message);
+    int result = face_load(&opencv->net, data, size, model->path, &opencv->options, first, message);
     free(whole);
-    return result < 0 ? opencv_fail(call, OPENCV_STAGE_LOAD, message) : 0;
+    return result < 0 ? opencv_refuse(call, first, message) : 0;
 }
 
 static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)

@@ -27,6 +27,10 @@ enum opencv_stage { OPENCV_STAGE_LOAD, OPENCV_STAGE_RUN };
 /* Fails with the class that follows from the library's message. Returns -1. */
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message);
 
+/* The same at load, where the new engine spoke first, or "": what it lacks, the model needs, whatever then
+ * stopped the older engine. Returns -1. */
+int opencv_refuse(struct adapter_call *call, const char *first, const char *message);
+
 /* Converts an input for the library, and output `number` back; see the table in docs/engines/opencv.md. */
 int opencv_input(struct adapter_call *call, const struct value *value);
 int opencv_output(struct adapter_call *call, size_t number, struct value *value);

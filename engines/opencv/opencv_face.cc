@@ -56,15 +56,19 @@ int no_print(int, const char *, const char *, const char *, int, void *)
 
 #if RELEASE >= 500
 /* Why the new engine gives a network without layers: it says that in its log, and nowhere else. Of what was
- * logged since it was cleared, the first line about an error, or else the last one. */
+ * logged since it was cleared, the first line about an error, or else the last one. Once it has given up, it
+ * is the older engine that writes the log. */
 std::string logged;
-bool logged_error;
+bool logged_error, given_up;
 std::mutex log_mutex;
 
 void keep_log(cv::utils::logging::LogLevel, const char *, const char *, int, const char *, const char *text)
 {
     std::lock_guard<std::mutex> lock(log_mutex);
-    if (!text || logged_error)
+    if (!text || given_up)
+        return;
+    given_up = std::strstr(text, "cannot be loaded with the new parser") != nullptr;
+    if (logged_error)
         return;
     logged = text;
     logged_error = std::strncmp(text, "DNN/ONNX: error ", 16) == 0;
@@ -103,7 +107,7 @@ cv::dnn::Net read_net(const void *data, size_t size, const char *path, const fac
 {
 #if RELEASE >= 500
     logged.clear();
-    logged_error = false;
+    logged_error = given_up = false;
     int engine = engine_of(options->engine);
     return data ? cv::dnn::readNetFromONNX(static_cast<const char *>(data), size, engine)
                 : cv::dnn::readNetFromONNX(std::string(path), engine);
@@ -175,10 +179,12 @@ void face_start(int threads)
 }
 
 int face_load(struct face_net **net, const void *data, size_t size, const char *path,
-              const struct face_options *options, char message[FACE_MESSAGE_SIZE])
+              const struct face_options *options, char first[FACE_MESSAGE_SIZE],
+              char message[FACE_MESSAGE_SIZE])
 {
     *net = nullptr;
-    return guarded(message, [&] {
+    first[0] = '\0';
+    int result = guarded(message, [&] {
         cv::dnn::Net read = read_net(data, size, path, options);
         if (read.empty())
             return say(message, empty_network().c_str());
@@ -194,6 +200,11 @@ int face_load(struct face_net **net, const void *data, size_t size, const char *
         *net = new face_net{read, {}};
         return 0;
     });
+#if RELEASE >= 500
+    if (result < 0 && given_up && options->engine == FACE_ENGINE_DEFAULT)
+        std::snprintf(first, FACE_MESSAGE_SIZE, "%s", logged.c_str());
+#endif
+    return result;
 }
 
 void face_free(struct face_net *net)

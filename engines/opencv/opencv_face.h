@@ -35,9 +35,11 @@ void face_start(int threads);     /* also silences the library's log */
 
 struct face_net;
 
-/* From bytes, or from the file when data is NULL. */
+/* From bytes, or from the file when data is NULL. By default 5.0 tries its older engine on what the new one
+ * cannot read: `first` is then what the new one said, and the message what the older one did; else "". */
 int face_load(struct face_net **net, const void *data, size_t size, const char *path,
-              const struct face_options *options, char message[FACE_MESSAGE_SIZE]);
+              const struct face_options *options, char first[FACE_MESSAGE_SIZE],
+              char message[FACE_MESSAGE_SIZE]);
 void face_free(struct face_net *net);
 
 /* The tensor's memory is borrowed only during the call. */

@@ -177,15 +177,25 @@ static bool empty_lacks(const struct opencv *opencv)
     return false;
 }
 
+static bool lacks(const struct opencv *opencv, const char *message)
+{
+    char text[FACE_MESSAGE_SIZE];
+    shorten(message, text, sizeof text);
+    return adapter_says(message, lacking) || importer_lacks(opencv, text) || type_lacks(opencv, text) ||
+           list_lacks(text) || opset_lacks(opencv) || empty_lacks(opencv);
+}
+
 int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *message)
 {
     char text[FACE_MESSAGE_SIZE];
     shorten(message, text, sizeof text);
-    bool lacks = adapter_says(message, lacking) || importer_lacks(call->engine, text) ||
-                 type_lacks(call->engine, text) || list_lacks(text) || opset_lacks(call->engine) ||
-                 empty_lacks(call->engine);
-    enum adapter_class class = lacks                        ? ADAPTER_UNSUPPORTED
+    enum adapter_class class = lacks(call->engine, message) ? ADAPTER_UNSUPPORTED
                                : stage == OPENCV_STAGE_LOAD ? ADAPTER_REJECTED
                                                             : ADAPTER_FAILED;
     return adapter_fail(call, class, "%s", text);
+}
+
+int opencv_refuse(struct adapter_call *call, const char *first, const char *message)
+{
+    return opencv_fail(call, OPENCV_STAGE_LOAD, *first && lacks(call->engine, first) ? first : message);
 }

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -208,9 +209,51 @@ static void test_shortened(void **state)
     }
 }
 
+#define NO_CAST                                                                                      \
+    "DNN/ONNX: error '" FIVE "layers/cast2_layer.cpp:388: error: (-213:The function/feature is not " \
+    "implemented) Cast: unsupported 'to' / dtype value in function 'mapToCvDepth'\n' occurred when " \
+    "processing node 'Cast_1' (Cast) with 1 inputs and 1 outputs from domain 'ai.onnx'"
+#define NO_OPERATOR                                                                                    \
+    "DNN/ONNX: the model cannot be loaded with the new parser. Trying the older parser.  Unsupported " \
+    "operations:\n\tSTFT\n"
+#define ASSERTED                                                                                       \
+    "DNN/ONNX: error '" FIVE "layers/recurrent2_layers.cpp:109: error: (-215:Assertion failed) "       \
+    "activations.size() == 3 in function 'LSTM2LayerImpl'\n' occurred when processing node 'LSTM_27' " \
+    "(LSTM) with 7 inputs and 2 outputs from domain 'ai.onnx'"
+#define OLDER                                                                                            \
+    FIVE "layers/roialign_layer.cpp:280: error: (-215:Assertion failed) inputs.size() == 3 in function " \
+         "'getMemoryShapes'\n"
+
+/* The older engine is tried on what the new one cannot read, and stops wherever it stops: what the new one
+ * lacks is the reason. */
+static void test_two_engines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *text;
+        enum adapter_class class;
+    } refusals[] = {
+        {NO_CAST, "Node [Cast@ai.onnx]:(onnx_node!Cast_1): cast2_layer.cpp:388", ADAPTER_UNSUPPORTED},
+        {NO_OPERATOR, "DNN/ONNX: the model cannot be loaded", ADAPTER_UNSUPPORTED},
+        {ASSERTED, "roialign_layer.cpp:280", ADAPTER_REJECTED},
+        {"", "roialign_layer.cpp:280", ADAPTER_REJECTED},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        struct opencv opencv = {.model = parse(FLOATS), .newest_opset = 17};
+        struct adapter_call call = {.engine = &opencv};
+        str_init(&call.message);
+        assert_int_equal(opencv_refuse(&call, refusals[i].first, OLDER), -1);
+        assert_int_equal(call.error_class, refusals[i].class);
+        assert_memory_equal(call.message.data, refusals[i].text, strlen(refusals[i].text));
+        str_release(&call.message);
+        model_free(opencv.model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_newer_opset),
-                                       cmocka_unit_test(test_empty), cmocka_unit_test(test_shortened)};
+                                       cmocka_unit_test(test_empty), cmocka_unit_test(test_shortened),
+                                       cmocka_unit_test(test_two_engines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
