@@ -119,6 +119,42 @@ static void note_names(struct map *names, const struct model *model)
         map_set(names, graph->name, 0);
 }
 
+/* Whether the line ends with a name of C++ such as "a::b::f". */
+static bool ends_qualified(const struct str *line)
+{
+    size_t start = line->length;
+    while (start &&
+           (isalnum((unsigned char)line->data[start - 1]) || strchr("_:~<>#", line->data[start - 1])))
+        start--;
+    return strstr(line->data + start, "::") != NULL;
+}
+
+/* What follows the bracket that closes the one at `text`; NULL when none does. */
+static const char *behind_bracket(const char *text, char opens, char closes)
+{
+    int depth = 0;
+    for (; *text; text++) {
+        depth += *text == opens;
+        depth -= *text == closes;
+        if (!depth)
+            return text + 1;
+    }
+    return NULL;
+}
+
+/* The types of a function's parameters say nothing, and may be longer than all that is kept of a message:
+ * what follows "f(const T&, int) [with T = float]" as "f()". NULL when no such list begins at `text`. */
+static const char *behind_parameters(const char *text, const struct str *line)
+{
+    static const char with[] = " [with ";
+    if (*text != '(' || !ends_qualified(line))
+        return NULL;
+    const char *behind = behind_bracket(text, '(', ')');
+    const char *types =
+        behind && strncmp(behind, with, sizeof with - 1) == 0 ? behind_bracket(behind + 1, '[', ']') : NULL;
+    return types ? types : behind;
+}
+
 void message_normalise(struct str *out, const char *text, const struct model *model,
                        const struct engine_profile *profile)
 {
@@ -144,6 +180,12 @@ void message_normalise(struct str *out, const char *text, const struct model *mo
             token[length] = '\0';
             add_token(&line, token, &names);
             text += length;
+            continue;
+        }
+        const char *behind = behind_parameters(text, &line);
+        if (behind) {
+            str_add(&line, "()");
+            text = behind;
             continue;
         }
         bool space = isspace((unsigned char)*text) || iscntrl((unsigned char)*text);

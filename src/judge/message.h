@@ -13,9 +13,9 @@ enum { MESSAGE_LIMIT = 200 };
 
 /*
  * Appends the text, at most MESSAGE_LIMIT bytes of it, on one line. Numbers (also lists of them, addresses,
- * signs) become '#', element types become T, paths lose their folders. Names that occur in the model (of
- * values, nodes, the graph) become '?', and so does whatever stands where the engine's profile says that a
- * name follows. The model and the profile may be NULL.
+ * signs) become '#', element types become T, paths lose their folders, and functions of C++ the types of
+ * their parameters. Names that occur in the model (of values, nodes, the graph) become '?', and so does
+ * whatever stands where the engine's profile says that a name follows. The model and the profile may be NULL.
  */
 void message_normalise(struct str *out, const char *text, const struct model *model,
                        const struct engine_profile *profile);

@@ -182,6 +182,10 @@ static void messages_lose_what_changes(void **state)
         {"/onnxruntime_src/onnxruntime/core/graph/graph.cc:1234 Resolve() tensor(float16) is 0x7ffe12, "
          "1.25e3.",
          "graph.cc:# Resolve() tensor(T) is #e#."},
+        {"/src/attention_helper.cc:66 onnxruntime::Status onnxruntime::Compute(const onnxruntime::Tensor*, "
+         "std::vector<long int>&, void (*)(int)) [with T = float] the mask must be 2D",
+         "attention_helper.cc:# onnxruntime::Status onnxruntime::Compute() the mask must be #D"},
+        {"a::b(int", "a::b(int"},
         {"Failed to open /tmp/abc/x.onnx\n  line two", "Failed to open x.onnx line two"},
         {"while running Conv node. Name:'fused 7' Node () Op (Conv)",
          "while running Conv node. Name:'?' Node (?) Op (Conv)"},
