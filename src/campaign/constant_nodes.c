@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The names of nodes that are added. */
+#define ADDED "constant_nodes_"
+
 struct test_case *constant_nodes_declared(struct test_case *test)
 {
     struct expected expected;
@@ -33,11 +36,16 @@ static int feed(struct test_case *test, char *name, struct tensor *tensor)
 static const char *append(struct model *model, const char *op_type, const char *first, const char *second)
 {
     const char *inputs[] = {first, second};
-    const char *output = arena_printf(&model->arena, "constant_nodes_%zu", model->graph->n_node);
+    const char *output = arena_printf(&model->arena, ADDED "%zu", model->graph->n_node);
     Onnx__NodeProto *node = model_add_node(model, op_type, output, second ? 2 : 1, inputs, 1, &output);
     if (!second)
         node_set_int(&model->arena, node, "to", (int64_t)DTYPE_FLOAT);
     return node->output[0];
+}
+
+bool constant_nodes_is_added(const Onnx__NodeProto *node)
+{
+    return strncmp(node->name, ADDED, sizeof ADDED - 1) == 0;
 }
 
 /* The output with this number becomes its sum with an input of zeros, in float32. */
@@ -150,9 +158,41 @@ static int value_of(const struct test_case *test, const char *name, struct tenso
     return status;
 }
 
+/* The input becomes one of float32 with a Cast behind it; false when it is of float32 already. */
+static bool cast_input(struct test_case *test, struct model *model, const char *name)
+{
+    Onnx__GraphProto *graph = model->graph;
+    for (size_t i = 0; i < test->n_inputs; i++) {
+        struct tensor *tensor = test->inputs[i].tensors, floats;
+        if (!text_equal(test->inputs[i].name, name))
+            continue;
+        if (tensor->type == DTYPE_FLOAT || tensor->type == DTYPE_STRING ||
+            tensor_alloc(&floats, DTYPE_FLOAT, &tensor->shape, 0, NULL))
+            return false;
+        for (size_t k = 0; k < tensor->count; k++)
+            tensor_set(&floats, k, tensor_get(tensor, k));
+        const char *fed = "constant_nodes_fed";
+        Onnx__NodeProto *cast = model_add_node(model, "Cast", "constant_nodes_cast", 1, &fed, 1, &name);
+        node_set_int(&model->arena, cast, "to", (int64_t)tensor->type);
+        memmove(graph->node + 1, graph->node, (graph->n_node - 1) * sizeof *graph->node);
+        graph->node[0] = cast;
+        for (size_t k = 0; k < graph->n_input; k++)
+            if (text_equal(graph->input[k]->name, name)) {
+                graph->input[k]->name = arena_strdup(&model->arena, fed);
+                graph->input[k]->type = type_make(&model->arena, DTYPE_FLOAT, &floats.shape);
+            }
+        tensor_release(tensor);
+        *tensor = floats;
+        free(test->inputs[i].name);
+        test->inputs[i].name = memory_strdup(fed);
+        return true;
+    }
+    return false;
+}
+
 /* The model from value `name` on, which is an input of it. */
 static struct test_case *cut_behind(const struct test_case *test, const struct model_index *index,
-                                    const char *name, struct tensor *tensor)
+                                    const char *name, struct tensor *tensor, bool cast)
 {
     const Onnx__GraphProto *graph = index->model->graph;
     const char **outputs = memory_zeroed(graph->n_output + 1, sizeof *outputs);
@@ -174,28 +214,94 @@ static struct test_case *cut_behind(const struct test_case *test, const struct m
             if (text_equal(input, test->inputs[k].name))
                 status = test_case_add_inputs(fed, &test->inputs[k], 1, NULL);
     }
-    if (status) {
+    if (status || (cast && !cast_input(fed, part, name))) {
         test_case_free(fed);
         return NULL;
     }
     return constant_nodes_declared(fed);
 }
 
-struct test_case *constant_nodes_fed(const struct test_case *test, size_t node)
+struct test_case *constant_nodes_fed(const struct test_case *test, size_t node, bool cast)
 {
     const struct model *model = test_case_model(test, NULL);
     struct model_index index;
     struct tensor tensor;
     struct test_case *fed = NULL;
     if (!model || node >= model->graph->n_node || !model->graph->node[node]->n_input ||
-        model_index_init(&index, model, NULL))
+        constant_nodes_is_added(model->graph->node[node]) || model_index_init(&index, model, NULL))
         return NULL;
     const char *name = model->graph->node[node]->input[0];
     if (*name && has_constants_alone(&index, node) && !value_of(test, name, &tensor)) {
         if (tensor.count)
-            fed = cut_behind(test, &index, name, &tensor);
+            fed = cut_behind(test, &index, name, &tensor, cast);
         tensor_release(&tensor);
     }
     model_index_release(&index);
     return fed;
+}
+
+/* The first node that takes the value and does not compute on constants alone; NULL when there is none. */
+static const Onnx__NodeProto *taker_of(const struct model_index *index, const bool *constant,
+                                       const struct index_value *value)
+{
+    for (size_t i = 0; i < value->consumers; i++)
+        if (!constant[value->consumer[i]])
+            return index->model->graph->node[value->consumer[i]];
+    return NULL;
+}
+
+/* Adds what nodes compute of constants alone, and others take, to the constants of the model. */
+static int fold(const struct test_case *test, const struct model_index *index, const bool *constant,
+                struct model *model, const char **taker)
+{
+    const Onnx__GraphProto *graph = index->model->graph;
+    for (size_t i = 0; i < index->count; i++) {
+        const struct index_value *value = &index->values[i];
+        struct tensor tensor;
+        if (value->source != SOURCE_NODE || !constant[value->number])
+            continue;
+        const Onnx__NodeProto *node = taker_of(index, constant, value);
+        if (value->is_output)
+            return -1;
+        if (!node)
+            continue;
+        if (constant_nodes_is_added(node) || value_of(test, value->name, &tensor))
+            return -1;
+        if (!*taker && !node_is_constant(graph->node[value->number]))
+            *taker = op_title(node);
+        model_add_initializer(model, value->name, &tensor);
+        tensor_release(&tensor);
+    }
+    return *taker ? 0 : -1;
+}
+
+struct test_case *constant_nodes_folded(const struct test_case *test, const char **taker)
+{
+    const struct model *present = test_case_model(test, NULL);
+    struct model_index index;
+    struct model *model;
+    *taker = NULL;
+    if (!present || model_index_init(&index, present, NULL))
+        return NULL;
+    if (model_clone(&model, present, NULL)) {
+        model_index_release(&index);
+        return NULL;
+    }
+    bool *constant = constant_nodes_find(&index);
+    int status = fold(test, &index, constant, model, taker);
+    size_t left = 0;
+    for (size_t i = 0; i < present->graph->n_node; i++)
+        if (!constant[i])
+            model->graph->node[left++] = model->graph->node[i];
+    model->graph->n_node = left;
+    model->graph->n_value_info = 0;
+    model->path = NULL;
+    free(constant);
+    model_index_release(&index);
+    struct test_case *folded = test_case_new(model);
+    if (status || !left || test_case_add_inputs(folded, test->inputs, test->n_inputs, NULL)) {
+        test_case_free(folded);
+        return NULL;
+    }
+    return constant_nodes_declared(folded);
 }

@@ -25,9 +25,18 @@ bool constant_nodes_alone(const struct test_case *test);
  * NULL, too, when one has no elements: that may be what matters. */
 struct test_case *constant_nodes_with_variables(const struct test_case *test);
 
-/* The first operand of a node, all of whose inputs are constants, becomes an input of the model. NULL, too,
- * when some input of the node is no constant, or its first operand has no elements: that may be what matters.
- */
-struct test_case *constant_nodes_fed(const struct test_case *test, size_t node);
+/* Whether the node was added by constant_nodes_with_variables. */
+bool constant_nodes_is_added(const Onnx__NodeProto *node);
+
+/* What nodes compute of constants alone is given as constants in their place. *taker: the first operator that
+ * takes such a constant, a text of the case. NULL, too, when an output is such a constant, or its sum with a
+ * variable. */
+struct test_case *constant_nodes_folded(const struct test_case *test, const char **taker);
+
+/* The first operand of a node, all of whose inputs are constants, becomes an input of the model; with `cast`
+ * one of float32, which is cast to the type of the operand. NULL, too, when some input of the node is no
+ * constant, or its first operand has no elements: that may be what matters; or the node was added by
+ * constant_nodes_with_variables: without those in front of it, nothing of the case is left. */
+struct test_case *constant_nodes_fed(const struct test_case *test, size_t node, bool cast);
 
 #endif

@@ -2,8 +2,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "campaign/as_columns.h"
 #include "campaign/constant_nodes.h"
 #include "campaign/elsewhere.h"
+#include "campaign/experiment_trial.h"
 #include "campaign/node_alone.h"
 #include "campaign/other_data.h"
 #include "campaign/stand_in.h"
@@ -18,8 +20,8 @@
 #include <string.h>
 
 enum {
-    CAUSE_SECONDS = 20,
-    FORM_SECONDS = 20,
+    CAUSE_SECONDS = 60, /* for a machine that has much else to do */
+    FORM_SECONDS = 60,
     LARGE = 16, /* nodes: what cures a larger model need not be about its cause */
 };
 
@@ -31,9 +33,11 @@ static const char form_rules[] = "initializer-as-input,input-as-initializer,inpu
 static const struct {
     const char *cure;
     struct test_case *(*make)(const struct test_case *test);
+    bool other_failure; /* of no answer, another failure is a cure, too: that of another bug */
 } data[] = {
     {"axes-forward", other_data_axes_forward},
     {"axes-sorted", other_data_axes_sorted},
+    {"steps-forward", other_data_steps_forward, .other_failure = true},
     {"expanded", other_data_expanded},
     {"finite", other_data_finite},
     {"above-lowest", other_data_above_lowest},
@@ -41,11 +45,13 @@ static const struct {
     {"ranked", other_data_ranked},
     {"two-dims", other_data_two_dims},
     {"two-dims", other_data_all_two_dims},
+    {"fewer-outputs", other_data_fewer_outputs, .other_failure = true},
 };
 
 #define CURE_TYPE "another-type"
 #define CURE_VARIABLES "with-variables"
 #define CURE_FED "fed"
+#define CURE_COLUMNS "as-columns"
 
 /* Classes of inputs that may be at fault whatever the operator, and the cure that names them. */
 static const struct {
@@ -83,36 +89,47 @@ static void message_of(const struct experiments *how, const struct trial_done *d
         signature->message[0] = '\0';
 }
 
+/* A message that was passed on at load ends in marks of that. */
+static size_t length_of(const char *message)
+{
+    size_t length = strlen(message);
+    while (length && strchr(" >", message[length - 1]))
+        length--;
+    return length;
+}
+
+static bool same_words(const char *a, const char *b)
+{
+    return length_of(a) == length_of(b) && strncmp(a, b, length_of(a)) == 0;
+}
+
 static enum answer answer_of(const struct experiments *how, const struct trial_done *done)
 {
     enum verdict_kind kind = verdict_of(done)->kind;
     struct signature signature;
-    if (verdict_is(kind, CLASS_AGREES))
+    if (verdict_is(kind, CLASS_AGREES) || (!how->of_type && experiment_right_but_for_type(done)))
         return ANSWER_RIGHT;
     if (verdict_is(kind, CLASS_DEVIATES))
         return ANSWER_WRONG;
-    message_of(how, done, &signature);
-    if (!how->message || !*signature.message)
+    if (!how->message)
         return ANSWER_UNKNOWN;
-    return text_equal(signature.message, how->message) ? ANSWER_SAME : ANSWER_FAILURE;
+    if (experiment_answered(done)) /* which cannot be judged; any is more than none */
+        return ANSWER_WRONG;
+    message_of(how, done, &signature);
+    if (!*signature.message)
+        return ANSWER_UNKNOWN;
+    return same_words(signature.message, how->message) ? ANSWER_SAME : ANSWER_FAILURE;
 }
 
 /* What the engine makes of the case. Gives up the case. */
 static enum answer answer_to(const struct experiments *how, struct test_case *test)
 {
-    struct panel alone = *how->panel;
     struct trial_done done;
     enum answer answer = ANSWER_UNKNOWN;
-    if (!test)
-        return ANSWER_UNKNOWN;
-    alone.count = 1;
-    /* What ends an engine may have spoilt its memory for the next case. */
-    struct trials *trials = trials_new(&(struct trial_options){.panel = &alone, .fresh = how->deadly});
-    if (trials_submit(trials, test, NULL, NULL) == 0 && trials_next(trials, &done, NULL) == 1) {
+    if (experiment_try(how, test, false, &done)) {
         answer = answer_of(how, &done);
         trial_done_release(&done);
     }
-    trials_free(trials);
     return answer;
 }
 
@@ -243,7 +260,8 @@ static bool folds_wrong(const struct experiments *how, const struct test_case *t
     struct node_values *values = model->graph->n_node > 1 ? node_values_new(test) : NULL;
     for (size_t i = 0; values && !wrong && i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS;
          i++)
-        wrong = node_values_constant(values, i) && answer_to(how, node_alone(values, i)) == ANSWER_WRONG;
+        wrong =
+            node_values_constant(values, i) && answer_to(how, node_alone(values, i, false)) == ANSWER_WRONG;
     node_values_free(values);
     return wrong;
 }
@@ -254,21 +272,15 @@ static bool is_cured_by_feeding(const struct experiments *how, const struct test
     const struct model *model = test_case_model(test, NULL);
     double start = clock_seconds();
     for (size_t i = 0; i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS; i++)
-        if (answer_to(how, constant_nodes_fed(test, i)) >= ANSWER_FAILURE)
-            return true;
+        for (int cast = 0; cast < 2; cast++) /* the engine may have no inputs of that type */
+            if (answer_to(how, constant_nodes_fed(test, i, cast)) >= ANSWER_FAILURE)
+                return true;
     return false;
 }
 
-/*
- * Without an answer, constants are looked into: they may be all that the model computes, or that a node does.
- * A model whose failure is that of any constant is of the first kind. Returns the case for further
- * experiments, a share that the caller gives up; NULL when none is needed.
- */
-static struct test_case *try_constants(const struct experiments *how, struct test_case *test,
-                                       struct str *cures)
+static struct test_case *try_constants_of(const struct experiments *how, struct test_case *test,
+                                          struct str *cures)
 {
-    if (!how->message || answer_to(how, elsewhere_constant()) == ANSWER_SAME)
-        return test_case_share(test);
     struct test_case *with = constant_nodes_with_variables(test);
     enum answer answer = with ? answer_to(how, test_case_share(with)) : ANSWER_UNKNOWN;
     if (answer == ANSWER_WRONG || answer == ANSWER_RIGHT) {
@@ -285,20 +297,55 @@ static struct test_case *try_constants(const struct experiments *how, struct tes
     return test_case_share(test);
 }
 
-static void try_forms(const struct experiments *how, struct test_case *test,
+/*
+ * Without an answer, constants are looked into: they may be all that the model computes, or that a node does.
+ * A model whose failure is that of any constant is of the first kind. Returns the case for further
+ * experiments, a share that the caller gives up; NULL when none is needed.
+ */
+static struct test_case *try_constants(const struct experiments *how, struct test_case *test,
+                                       struct str *cures)
+{
+    if (!how->message || answer_to(how, elsewhere_constant()) == ANSWER_SAME)
+        return test_case_share(test);
+    struct test_case *filled = constant_nodes_alone(test) ? other_data_filled(test) : NULL;
+    if (filled &&
+        answer_to(how, test_case_share(filled)) == ANSWER_SAME) { /* that it is empty is no matter */
+        struct test_case *base = try_constants_of(how, filled, cures);
+        test_case_free(filled);
+        return base;
+    }
+    test_case_free(filled);
+    return try_constants_of(how, test, cures);
+}
+
+static void try_forms(const struct experiments *how, const struct trial_done *done,
                       struct finding_evidence *evidence)
 {
+    struct test_case *test = done->test;
     struct str cures;
     str_init(&cures);
     struct test_case *base = try_constants(how, test, &cures);
     if (base)
         try_rules(how, base, &cures, evidence);
     for (size_t i = 0; base && i < sizeof data / sizeof *data; i++)
-        if (!evidence_has_word(cures.data, data[i].cure) && is_right(how, data[i].make(base)))
+        if (!evidence_has_word(cures.data, data[i].cure) &&
+            answer_to(how, data[i].make(base)) >=
+                (data[i].other_failure && how->message ? ANSWER_FAILURE : ANSWER_RIGHT))
             join(&cures, data[i].cure);
+    if (as_columns(how, done))
+        join(&cures, CURE_COLUMNS);
     evidence->cures = arena_strdup(&evidence->arena, cures.data);
     test_case_free(base);
     str_release(&cures);
+}
+
+/* Whether the failure is gone when constants that the engine has to compute are given. */
+static void fold_constants(const struct experiments *how, const struct test_case *test,
+                           struct finding_evidence *evidence)
+{
+    const char *taker;
+    if (test_case_model(test, NULL)->graph->n_node > 1 && is_right(how, constant_nodes_folded(test, &taker)))
+        evidence->computed = arena_strdup(&evidence->arena, taker);
 }
 
 static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class class)
@@ -322,21 +369,31 @@ static bool gives_scalar(const struct trial_done *done)
 }
 
 /* Whether a cure by matrices of one row is about the lists. In a model of several nodes, none of which fails
- * by itself, another node's list may be what was changed; and what gives a scalar gives none with a row,
- * which may be the cure: Squeeze of a list of one, or the product of two vectors. */
+ * by itself, another node's list may be what was changed; what gives a scalar gives none with a row, which
+ * may be the cure: Squeeze of a list of one, or the product of two vectors; and the result must be the same.
+ */
 static bool tells_of_lists(const struct trial_done *done, const struct model *model)
 {
-    return model->graph->n_node == 1 && !gives_scalar(done);
+    if (model->graph->n_node != 1 || gives_scalar(done))
+        return false;
+    struct test_case *rows = other_data_rows(done->test);
+    bool same = rows && other_data_same_elements(done->test, rows);
+    test_case_free(rows);
+    return same;
 }
 
-/* Which classes of inputs, of those whose lack cures the case, other operators fail on as well. */
+/* Which classes of inputs, of those whose lack cures the case, or columns explain, other operators fail on as
+ * well. */
 static void look_elsewhere(const struct experiments *how, bool lists, struct finding_evidence *evidence)
 {
     struct str general;
     str_init(&general);
-    for (size_t i = 0; i < (lists ? ELSEWHERE_CLASSES : ELSEWHERE_LISTS); i++)
-        if (evidence_has_cure(evidence, classes[i].cure) && fails_elsewhere(how, (enum elsewhere_class)i))
+    for (size_t i = 0; i < ELSEWHERE_CLASSES; i++) {
+        bool columns = i == ELSEWHERE_LISTS && evidence_has_cure(evidence, CURE_COLUMNS);
+        bool cured = evidence_has_cure(evidence, classes[i].cure) && (i != ELSEWHERE_LISTS || lists);
+        if ((columns || cured) && fails_elsewhere(how, (enum elsewhere_class)i))
             join(&general, classes[i].name);
+    }
     evidence->general = arena_strdup(&evidence->arena, general.data);
     str_release(&general);
 }
@@ -415,9 +472,11 @@ static void note_main(const struct model *model, struct finding_evidence *eviden
     int most = 0;
     str_init(&main);
     for (size_t i = 0; i < graph->n_node; i++)
-        most = work_of(graph->node[i]) > most ? work_of(graph->node[i]) : most;
+        if (!constant_nodes_is_added(graph->node[i]))
+            most = work_of(graph->node[i]) > most ? work_of(graph->node[i]) : most;
     for (size_t i = 0; i < graph->n_node; i++)
-        if (work_of(graph->node[i]) == most && !evidence_has_word(main.data, op_title(graph->node[i])))
+        if (work_of(graph->node[i]) == most && !constant_nodes_is_added(graph->node[i]) &&
+            !evidence_has_word(main.data, op_title(graph->node[i])))
             join(&main, op_title(graph->node[i]));
     evidence->main = arena_strdup(&evidence->arena, main.data);
     str_release(&main);
@@ -450,11 +509,13 @@ static char *run_on(const struct experiments *how, const struct trial_done *done
     own.deadly = verdict_is(verdict_of(done)->kind, CLASS_DEATH);
     message_of(&own, done, &signature);
     own.message = *signature.message ? signature.message : NULL;
+    own.of_type = verdict_row(verdict_of(done)->kind)->kin == KIN_TYPE;
     evidence->no_inputs = constant_nodes_alone(subject);
     note_types(done, evidence);
     note_data(done, subject, evidence);
     note_main(model, evidence);
-    try_forms(&own, done->test, evidence);
+    try_forms(&own, done, evidence);
+    fold_constants(&own, subject, evidence);
     look_elsewhere(&own, tells_of_lists(done, model), evidence);
     return vary_parameters(&own, subject, evidence);
 }

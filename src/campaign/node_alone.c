@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "campaign/constant_nodes.h"
+#include "campaign/other_data.h"
 #include "locate/expected.h"
 #include "model/edit.h"
 
@@ -157,7 +158,7 @@ static int freeze(const struct node_values *values, struct model *model)
     return 0;
 }
 
-struct test_case *node_alone(const struct node_values *values, size_t node)
+struct test_case *node_alone(const struct node_values *values, size_t node, bool filled)
 {
     struct edit_types types = {values->count, values->names, values->types};
     struct model *model;
@@ -168,6 +169,11 @@ struct test_case *node_alone(const struct node_values *values, size_t node)
         return NULL;
     }
     struct test_case *alone = with_inputs(values, model);
+    if (filled && alone) {
+        struct test_case *whole = other_data_filled(alone);
+        test_case_free(alone);
+        alone = whole;
+    }
     if (!alone || !constant_nodes_alone(alone))
         return alone;
     struct test_case *with = constant_nodes_with_variables(alone);

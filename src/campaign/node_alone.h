@@ -23,8 +23,9 @@ bool node_values_constant(const struct node_values *values, size_t node);
 
 /* The model of one node. What depends on constants alone is a constant of it; a node that has nothing else
  * gives its sum with a variable of zeros (constant_nodes_with_variables), as a model of constants alone may
- * be refused for that. The caller frees it; NULL when it cannot be made. */
-struct test_case *node_alone(const struct node_values *values, size_t node);
+ * be refused for that. filled: with elements where operands have none. The caller frees it; NULL when it
+ * cannot be made, or there is nothing to fill. */
+struct test_case *node_alone(const struct node_values *values, size_t node, bool filled);
 
 /* The case with the node's results as inputs, or as constants. The caller frees it; NULL when it cannot be
  * made, and with *nothing set when nothing is left to compute. */

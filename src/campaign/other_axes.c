@@ -130,3 +130,62 @@ struct test_case *other_data_axes_forward(const struct test_case *test)
 {
     return with_axes(test, count_forward);
 }
+
+/* Sets the elements of a constant of integers, where `which` says so; false when it is none. */
+static bool set_elements(struct model *model, const char *name, const bool *which, size_t count,
+                         int64_t value)
+{
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (!text_equal(model->graph->initializer[i]->name, name) ||
+            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+            continue;
+        bool fits = dtype_is_integer(tensor.type) && tensor.count == count;
+        for (size_t k = 0; fits && k < count; k++)
+            if (which[k])
+                tensor_set(&tensor, k, value);
+        fits = fits && model_replace_initializer(model, name, &tensor, NULL) == 0;
+        tensor_release(&tensor);
+        return fits;
+    }
+    return false;
+}
+
+/* Which elements of a constant are negative; 0 when none is, or it is no constant of a few integers. */
+static size_t find_negative(const struct model *model, const char *name, bool negative[TENSOR_MAX_RANK])
+{
+    bool any = false;
+    size_t count = 0;
+    for (size_t i = 0; i < model->graph->n_initializer; i++) {
+        struct tensor tensor;
+        if (!text_equal(model->graph->initializer[i]->name, name) ||
+            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+            continue;
+        count = dtype_is_integer(tensor.type) && tensor.count <= TENSOR_MAX_RANK ? tensor.count : 0;
+        for (size_t k = 0; k < count; k++)
+            any |= negative[k] = tensor_get(&tensor, k) < 0;
+        tensor_release(&tensor);
+        break;
+    }
+    return any ? count : 0;
+}
+
+struct test_case *other_data_steps_forward(const struct test_case *test)
+{
+    enum { STARTS = 1, ENDS, STEPS = 4 };
+    struct model *model;
+    struct test_case *other = other_data_begin(test, &model);
+    bool changed = false;
+    for (size_t i = 0; other && i < model->graph->n_node; i++) {
+        const Onnx__NodeProto *node = model->graph->node[i];
+        bool negative[TENSOR_MAX_RANK] = {false};
+        size_t count = text_equal(node->op_type, "Slice") && node->n_input > STEPS
+                           ? find_negative(model, node->input[STEPS], negative)
+                           : 0;
+        if (count)
+            changed |= set_elements(model, node->input[STEPS], negative, count, 1) &&
+                       set_elements(model, node->input[STARTS], negative, count, 0) &&
+                       set_elements(model, node->input[ENDS], negative, count, INT32_MAX);
+    }
+    return other ? other_data_finish(other, model, changed) : NULL;
+}

@@ -206,13 +206,24 @@ static bool expand(struct tensor *tensor, const struct shape *shape)
     return true;
 }
 
+/* Whether the node broadcasts the operand to the shape of its result. */
+static bool is_broadcast(const Onnx__NodeProto *node, const char *name)
+{
+    if (text_equal(node->op_type, "Gemm"))
+        return node->n_input > 2 && text_equal(node->input[2], name) && !text_equal(node->input[0], name) &&
+               !text_equal(node->input[1], name);
+    return true;
+}
+
 struct test_case *other_data_expanded(const struct test_case *test)
 {
     struct model *model;
     struct expected expected;
     const struct model *present = test_case_model(test, NULL);
-    const struct op *op = present && present->graph->n_node == 1 ? op_of(present->graph->node[0]) : NULL;
-    if (!op || op->work != WORK_ELEMENTS || op->inputs.most < 2 || op->data != DATA_ALL ||
+    const Onnx__NodeProto *node = present && present->graph->n_node == 1 ? present->graph->node[0] : NULL;
+    const struct op *op = node ? op_of(node) : NULL;
+    bool elements = op && op->work == WORK_ELEMENTS && op->inputs.most >= 2 && op->data == DATA_ALL;
+    if (!op || (!elements && !text_equal(node->op_type, "Gemm")) ||
         expected_compute(&expected, present, false, test->inputs, test->n_inputs))
         return NULL;
     struct shape shape = expected.values[0].shape;
@@ -222,15 +233,15 @@ struct test_case *other_data_expanded(const struct test_case *test)
     if (!other)
         return NULL;
     for (size_t i = 0; i < other->n_inputs; i++)
-        if (other->inputs[i].kind == VALUE_TENSOR)
+        if (other->inputs[i].kind == VALUE_TENSOR && is_broadcast(node, other->inputs[i].name))
             changed |= expand(&other->inputs[i].tensors[0], &shape);
     other_data_declare_inputs(model, other);
     for (size_t i = 0; i < model->graph->n_initializer; i++) {
         struct tensor tensor;
-        if (model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+        const char *name = model->graph->initializer[i]->name;
+        if (!is_broadcast(node, name) || model_tensor_read(model->graph->initializer[i], &tensor, NULL))
             continue;
-        if (expand(&tensor, &shape) &&
-            model_replace_initializer(model, model->graph->initializer[i]->name, &tensor, NULL) == 0)
+        if (expand(&tensor, &shape) && model_replace_initializer(model, name, &tensor, NULL) == 0)
             changed = true;
         tensor_release(&tensor);
     }
@@ -249,12 +260,53 @@ struct test_case *other_data_word(const struct test_case *test, size_t node, con
     const char *words[WORDS];
     size_t count = list && list->n_strings <= WORDS ? list->n_strings : 0;
     for (size_t i = 0; i < count; i++)
-        words[i] = i == index ? word
-                              : arena_printf(&model->arena, "%.*s", (int)list->strings[i].len,
-                                             (const char *)list->strings[i].data);
-    bool changed = index < count && (list->strings[index].len != strlen(word) ||
-                                     memcmp(list->strings[index].data, word, strlen(word)) != 0);
+        words[i] = arena_printf(&model->arena, "%.*s", (int)list->strings[i].len,
+                                (const char *)list->strings[i].data);
+    const char *old = index < count ? words[index] : word;
+    bool changed = !text_equal(old, word);
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(words[i], old))
+            words[i] = word;
     if (changed)
         node_set_strings(&model->arena, at, attribute, words, count);
     return other_data_finish(other, model, changed);
+}
+
+struct test_case *other_data_fewer_outputs(const struct test_case *test)
+{
+    struct model *model;
+    const struct model *present = test_case_model(test, NULL);
+    const struct op *op = present && present->graph->n_node == 1 ? op_of(present->graph->node[0]) : NULL;
+    size_t least = op ? (size_t)op->outputs.least : 0;
+    if (!least || present->graph->node[0]->n_output <= least)
+        return NULL;
+    for (size_t i = 0; i < least; i++)
+        if (!*present->graph->node[0]->output[i])
+            return NULL;
+    struct test_case *other = other_data_begin(test, &model);
+    if (!other)
+        return NULL;
+    Onnx__NodeProto *node = model->graph->node[0];
+    bool changed = model_set_outputs(model, (const char *const *)node->output, least, NULL) == 0;
+    node->n_output = least;
+    return other_data_finish(other, model, changed);
+}
+
+bool other_data_same_elements(const struct test_case *a, const struct test_case *b)
+{
+    struct expected first, second;
+    bool same = false;
+    if (expected_compute(&first, test_case_model(a, NULL), false, a->inputs, a->n_inputs))
+        return false;
+    if (!expected_compute(&second, test_case_model(b, NULL), false, b->inputs, b->n_inputs)) {
+        same = first.count == second.count;
+        for (size_t i = 0; same && i < first.count; i++)
+            same = first.values[i].count == second.values[i].count;
+        for (size_t i = 0; same && i < first.count; i++)
+            second.values[i].shape = first.values[i].shape;
+        same = same && expected_apart(&first, &second) <= 0;
+        expected_release(&second);
+    }
+    expected_release(&first);
+    return same;
 }

@@ -17,6 +17,9 @@ struct test_case *other_data_begin(const struct test_case *test, struct model **
 void other_data_declare_inputs(struct model *model, const struct test_case *other);
 struct test_case *other_data_finish(struct test_case *other, const struct model *model, bool changed);
 
+/* Whether both cases must give the same elements, in whatever shapes. */
+bool other_data_same_elements(const struct test_case *a, const struct test_case *b);
+
 /* Every NaN and infinity of inputs and weights becomes 1. */
 struct test_case *other_data_finite(const struct test_case *test);
 
@@ -31,6 +34,14 @@ struct test_case *other_data_ranked(const struct test_case *test);
 struct test_case *other_data_two_dims(const struct test_case *test);
 struct test_case *other_data_all_two_dims(const struct test_case *test);
 
+/* Every list among the inputs and constants that is no parameter becomes a matrix of one row. */
+struct test_case *other_data_rows(const struct test_case *test);
+
+/* The same with one column, where `constants` is not set of inputs alone. *computed:
+ * the reference can compute the case; else it is made all the same, and its outputs stay declared as they
+ * were. */
+struct test_case *other_data_columns(const struct test_case *test, bool constants, bool *computed);
+
 /* Small numbers that differ from their neighbours in the place of all inputs of floating point. */
 struct test_case *other_data_counted(const struct test_case *test);
 
@@ -44,10 +55,18 @@ struct test_case *other_data_axes_sorted(const struct test_case *test);
 /* Axes that are counted from the back, counted from the front. */
 struct test_case *other_data_axes_forward(const struct test_case *test);
 
-/* The operands of a single node that works on elements, written out in the shape of its result. */
+/* Slices that go backwards go forward, over all of their axes. */
+struct test_case *other_data_steps_forward(const struct test_case *test);
+
+/* The operands of a single node that works on elements, or what a Gemm adds, written out in the shape of the
+ * result. */
 struct test_case *other_data_expanded(const struct test_case *test);
 
-/* Word number `index` of an attribute with a list of words, of a node, becomes another. */
+/* A single node without the outputs that it can do without. */
+struct test_case *other_data_fewer_outputs(const struct test_case *test);
+
+/* Word number `index` of an attribute with a list of words, of a node, becomes another, wherever it stands.
+ */
 struct test_case *other_data_word(const struct test_case *test, size_t node, const char *attribute,
                                   size_t index, const char *word);
 

@@ -1,6 +1,8 @@
 #include "campaign/other_data.h"
 
 #include "base/str.h"
+#include "locate/expected.h"
+#include "locate/param_change.h"
 #include "model/build.h"
 #include "model/edit.h"
 #include "ops/op.h"
@@ -15,12 +17,22 @@ static bool make_row(struct tensor *tensor)
     return list;
 }
 
+static bool make_column(struct tensor *tensor)
+{
+    bool list = tensor->shape.rank == 1;
+    if (list)
+        tensor->shape = (struct shape){.rank = 2, .dims = {tensor->shape.dims[0], 1}};
+    return list;
+}
+
 /* Whether a node takes the value as a parameter, such as axes, and not as data. */
 static bool is_parameter(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
         const struct op *op = op_of(node);
+        if (op && op->work == WORK_ELEMENTS && op->data == DATA_ALL) /* the exponent of Pow is an operand */
+            continue;
         for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
             if (param->kind == PARAM_INPUT && param->input < node->n_input &&
                 text_equal(node->input[param->input], name))
@@ -29,17 +41,17 @@ static bool is_parameter(const struct model *model, const char *name)
     return false;
 }
 
-static bool change_inputs(struct test_case *other, struct model *model)
+static bool change_inputs(struct test_case *other, struct model *model, bool (*change)(struct tensor *tensor))
 {
     bool changed = false;
     for (size_t i = 0; i < other->n_inputs; i++)
         if (other->inputs[i].kind == VALUE_TENSOR && !is_parameter(model, other->inputs[i].name))
-            changed |= make_row(&other->inputs[i].tensors[0]);
+            changed |= change(&other->inputs[i].tensors[0]);
     other_data_declare_inputs(model, other);
     return changed;
 }
 
-static bool change_constants(struct model *model)
+static bool change_constants(struct model *model, bool (*change)(struct tensor *tensor))
 {
     bool changed = false;
     for (size_t i = 0; i < model->graph->n_initializer; i++) {
@@ -47,20 +59,29 @@ static bool change_constants(struct model *model)
         const char *name = model->graph->initializer[i]->name;
         if (is_parameter(model, name) || model_tensor_read(model->graph->initializer[i], &tensor, NULL))
             continue;
-        changed |= make_row(&tensor) && model_replace_initializer(model, name, &tensor, NULL) == 0;
+        changed |= change(&tensor) && model_replace_initializer(model, name, &tensor, NULL) == 0;
         tensor_release(&tensor);
     }
     return changed;
 }
 
+/* The rank of an input or constant of the case; -1 of what a node makes. */
+static int rank_of(const struct test_case *test, const char *name)
+{
+    const Onnx__GraphProto *graph = test_case_model(test, NULL)->graph;
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (test->inputs[i].kind == VALUE_TENSOR && text_equal(test->inputs[i].name, name))
+            return test->inputs[i].tensors[0].shape.rank;
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (text_equal(graph->initializer[i]->name, name))
+            return (int)graph->initializer[i]->n_dims;
+    return -1;
+}
+
 /* Whether the value was a list and is a row. */
 static bool is_row(const struct test_case *test, const struct test_case *other, const char *name)
 {
-    for (size_t i = 0; i < other->n_inputs; i++)
-        if (text_equal(other->inputs[i].name, name))
-            return test->inputs[i].kind == VALUE_TENSOR && test->inputs[i].tensors[0].shape.rank == 1 &&
-                   other->inputs[i].tensors[0].shape.rank == 2;
-    return false;
+    return rank_of(test, name) == 1 && rank_of(other, name) == 2;
 }
 
 static char unused_letter(const char *equation)
@@ -126,9 +147,23 @@ static struct test_case *with_rows(const struct test_case *test, bool constants)
     struct test_case *other = other_data_begin(test, &model);
     if (!other)
         return NULL;
-    bool changed = change_inputs(other, model);
+    bool changed = change_inputs(other, model, make_row);
     if (constants)
-        changed = are_all_lists(test, test_case_model(test, NULL)) && change_constants(model);
+        changed = are_all_lists(test, test_case_model(test, NULL)) && change_constants(model, make_row);
+    for (size_t i = 0; changed && i < model->graph->n_node; i++)
+        if (text_equal(model->graph->node[i]->op_type, "Einsum"))
+            name_dimensions(test, other, model, model->graph->node[i]);
+    return other_data_finish(other, model, changed);
+}
+
+struct test_case *other_data_rows(const struct test_case *test)
+{
+    struct model *model;
+    struct test_case *other = other_data_begin(test, &model);
+    if (!other)
+        return NULL;
+    bool changed = change_inputs(other, model, make_row);
+    changed |= change_constants(model, make_row);
     for (size_t i = 0; changed && i < model->graph->n_node; i++)
         if (text_equal(model->graph->node[i]->op_type, "Einsum"))
             name_dimensions(test, other, model, model->graph->node[i]);
@@ -143,4 +178,26 @@ struct test_case *other_data_two_dims(const struct test_case *test)
 struct test_case *other_data_all_two_dims(const struct test_case *test)
 {
     return with_rows(test, true);
+}
+
+struct test_case *other_data_columns(const struct test_case *test, bool constants, bool *computed)
+{
+    struct model *model;
+    struct expected expected;
+    struct test_case *other = other_data_begin(test, &model);
+    if (!other)
+        return NULL;
+    bool changed = change_inputs(other, model, make_column);
+    if (constants)
+        changed |= change_constants(model, make_column);
+    if (!changed) {
+        test_case_free(other);
+        return NULL;
+    }
+    *computed = !expected_compute(&expected, model, false, other->inputs, other->n_inputs);
+    if (*computed) {
+        param_change_declare(other, expected.values, expected.count);
+        expected_release(&expected);
+    }
+    return other;
 }

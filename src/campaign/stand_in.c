@@ -1,12 +1,13 @@
 #include "campaign/stand_in.h"
 
 #include "base/clock.h"
+#include "campaign/experiment_trial.h"
 #include "campaign/node_alone.h"
 #include "campaign/other_data.h"
 #include "findings/signature.h"
 #include "ops/op.h"
 
-enum { SECONDS = 40, MOST_NODES = 64 };
+enum { SECONDS = 120, MOST_NODES = 64 };
 
 static enum verdict_kind kind_of(const struct trial_done *done)
 {
@@ -18,42 +19,30 @@ static enum kin kin_of(const struct trial_done *done)
     return verdict_row(kind_of(done))->kin;
 }
 
-/* Runs the case on the engine. Gives up the case; false when it cannot be run. */
-static bool try_case(const struct experiments *how, struct test_case *test, bool settle,
-                     struct trial_done *done)
-{
-    struct panel alone = *how->panel;
-    alone.count = 1;
-    /* What ends an engine may have spoilt its memory for the next case. */
-    struct trials *trials = trials_new(&(struct trial_options){
-        .panel = &alone, .registry = how->registry, .fresh = how->deadly, .settle = settle});
-    bool run = trials_submit(trials, test, NULL, NULL) == 0 && trials_next(trials, done, NULL) == 1;
-    trials_free(trials);
-    return run;
-}
-
-static bool is_answered(const struct trial_done *done)
-{
-    return done->results[0].outcome == OUTCOME_OK;
-}
-
 static bool same_message(const struct trial_done *a, const struct trial_done *b)
 {
     const char *first = a->results[0].message, *second = b->results[0].message;
     return kind_of(a) == kind_of(b) && text_equal(first ? first : "", second ? second : "");
 }
 
+static bool is_type_alone(const struct trial_done *whole, const struct trial_done *alone)
+{
+    return kin_of(alone) == KIN_TYPE && kin_of(whole) != KIN_TYPE && experiment_right_but_for_type(alone);
+}
+
 /*
  * Whether the node fails as it may have failed in the whole: what was answered there is answered alone. A
  * node on constants alone is run with a variable added, which may be refused for that. Another element type
- * than the right one, of which some engines have few, is a fault only where it is the one in question.
+ * than the right one, of which some engines have few, is a fault only where it is the one in question, or the
+ * numbers are wrong as well.
  */
 static bool is_fault(const struct trial_done *whole, const struct trial_done *alone, bool added)
 {
     if (!verdict_is(kind_of(alone), CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
-        !verdict_is_finding(kind_of(alone)) || (kin_of(alone) == KIN_TYPE && kin_of(whole) != KIN_TYPE))
+        !verdict_is_finding(kind_of(alone)) || is_type_alone(whole, alone))
         return false;
-    return is_answered(alone) || (!is_answered(whole) && (!added || same_message(whole, alone)));
+    return experiment_answered(alone) ||
+           (!experiment_answered(whole) && (!added || same_message(whole, alone)));
 }
 
 /*
@@ -66,7 +55,7 @@ static bool is_cured(const struct trial_done *whole, const struct trial_done *al
     if (verdict_is(kind_of(rest), CLASS_AGREES) || (kin_of(rest) == KIN_TYPE && kin_of(whole) != KIN_TYPE))
         return true;
     if (verdict_is(kind_of(whole), CLASS_NO_ANSWER))
-        return is_answered(rest) ||
+        return experiment_answered(rest) ||
                (verdict_is(kind_of(rest), CLASS_NO_ANSWER) && !same_message(whole, rest));
     return verdict_is(kind_of(rest), CLASS_NO_ANSWER) && kin_of(alone) == kin_of(whole);
 }
@@ -81,7 +70,7 @@ static bool is_cured_without(const struct experiments *how, const struct trial_d
         struct test_case *rest = node_replaced(values, node, constant, &nothing);
         if (nothing)
             return true;
-        if (!rest || !try_case(how, rest, false, &done))
+        if (!rest || !experiment_try(how, rest, false, &done))
             return false;
         lacks = verdict_is(kind_of(&done), CLASS_LACK);
         cured = is_cured(whole, alone, &done);
@@ -100,7 +89,7 @@ static bool is_blamed(const struct experiments *how, const struct trial_done *wh
         return false;
     enum kin kin = verdict_row(symptom_verdict(signature.symptom))->kin;
     const char *node = op_title(test_case_model(alone->test, NULL)->graph->node[0]);
-    return (kin != KIN_TYPE || kin_of(whole) == KIN_TYPE) &&
+    return (kin != KIN_TYPE || kin == kin_of(whole) || kin == kin_of(alone)) &&
            (!added || signature.blame != BLAME_OPERATORS || text_equal(signature.operators, node));
 }
 
@@ -109,7 +98,7 @@ static bool fails(const struct experiments *how, const struct trial_done *whole,
                   struct trial_done *alone)
 {
     bool added = test && test_case_model(test, NULL)->graph->n_node > 1;
-    if (!test || !try_case(how, test, true, alone))
+    if (!test || !experiment_try(how, test, true, alone))
         return false;
     if (is_fault(whole, alone, added) && is_blamed(how, whole, alone, added))
         return true;
@@ -117,11 +106,14 @@ static bool fails(const struct experiments *how, const struct trial_done *whole,
     return false;
 }
 
-/* A reduced case has zeros wherever that was possible, with which many faults do not show. */
+/* A reduced case has zeros wherever that was possible, with which many faults do not show. That constants are
+ * empty need not matter, and then experiments tell more without that. */
 static bool fails_alone(const struct experiments *how, const struct trial_done *whole,
                         const struct node_values *values, size_t node, struct trial_done *alone)
 {
-    struct test_case *test = node_alone(values, node);
+    if (node_values_constant(values, node) && fails(how, whole, node_alone(values, node, true), alone))
+        return true;
+    struct test_case *test = node_alone(values, node, false);
     bool found = test && (fails(how, whole, test_case_share(test), alone) ||
                           fails(how, whole, other_data_counted(test), alone));
     test_case_free(test);

@@ -17,6 +17,7 @@ void evidence_init(struct finding_evidence *evidence)
                                           .cures = "",
                                           .constant = "",
                                           .general = "",
+                                          .computed = "",
                                           .wanted = "",
                                           .made = "",
                                           .alone = "",
@@ -56,6 +57,7 @@ void evidence_write(struct str *out, const struct finding_evidence *evidence)
     json_string(&json, "cures", evidence->cures);
     json_string(&json, "constant", evidence->constant);
     json_string(&json, "general", evidence->general);
+    json_string(&json, "computed", evidence->computed);
     json_string(&json, "wanted", evidence->wanted);
     json_string(&json, "made", evidence->made);
     json_string(&json, "alone", evidence->alone);
@@ -106,6 +108,7 @@ void evidence_read(struct finding_evidence *evidence, const char *text, size_t s
         evidence->cures = read_text(&evidence->arena, top, "cures");
         evidence->constant = read_text(&evidence->arena, top, "constant");
         evidence->general = read_text(&evidence->arena, top, "general");
+        evidence->computed = read_text(&evidence->arena, top, "computed");
         evidence->wanted = read_text(&evidence->arena, top, "wanted");
         evidence->made = read_text(&evidence->arena, top, "made");
         evidence->alone = read_text(&evidence->arena, top, "alone");

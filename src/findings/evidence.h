@@ -18,16 +18,21 @@ struct finding_evidence {
         *value; /* of the parameter, or of the first of several; of a list of words those that matter */
     const char *owner; /* the operator that has it */
     /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
-     * "axes-sorted", "axes-forward" (from the front, where they are counted from the back), operands
-     * "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest of their type, "filled"
-     * tensors in the place of empty ones, "ranked" ones of scalars, inputs of "two-dims" in the place of
-     * lists, and data of "another-type". Of a case without an answer: outputs that are sums "with-variables";
-     * a node on constants alone that is "fed" a variable, where another failure is a cure, too. */
+     * "axes-sorted", "axes-forward" (from the front, where they are counted from the back), "steps-forward",
+     * operands "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest of their type,
+     * "filled" tensors in the place of empty ones, "ranked" ones of scalars, inputs of "two-dims" in the
+     * place of lists, and data of "another-type"; "as-columns" where the failure is what is right for columns
+     * in the place of lists (campaign/as_columns.h); "fewer-outputs", without those that the node can do
+     * without. Of a case without an answer: outputs that are sums "with-variables"; a node on constants alone
+     * that is "fed" a variable, where another failure is a cure, too. */
     const char *cures;
     const char *constant; /* the element type of the constant that must be one, "uint8" */
     /* Classes of inputs that the failure needs and that unrelated operators fail on, too: "constants",
      * "lists" (campaign/elsewhere.h). */
     const char *general;
+    /* The operator that takes a constant which the engine has to compute, "Gather": the failure is gone when
+     * it is given. */
+    const char *computed;
     const char *wanted; /* the right element type of the first output that has a wrong one, "int32" */
     const char *made;   /* the element type that came in the place of the right one, "float32" */
     /* Of a model of several nodes: the signature of the first node that is at fault by itself

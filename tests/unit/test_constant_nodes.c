@@ -70,15 +70,38 @@ static void test_fed(void **state)
     add_node(model, "Sub", "n", "c", "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
     for (size_t i = 0; i < 2; i++) {
-        struct test_case *fed = constant_nodes_fed(test, i);
+        struct test_case *fed = constant_nodes_fed(test, i, false);
         assert_non_null(fed);
         assert_int_equal(fed->n_inputs, 1);
         assert_string_equal(fed->inputs[0].name, i ? "n" : "c");
         assert_true(first_element(fed) == first_element(test));
         test_case_free(fed);
     }
-    assert_null(constant_nodes_fed(test, 2));
+    assert_null(constant_nodes_fed(test, 2, false));
+    assert_null(constant_nodes_fed(test, 0, true)); /* of float32 already */
     assert_true(constant_nodes_alone(test));
+    test_case_free(test);
+}
+
+/* y = Add(x, Neg(c)) with -c given. */
+static void test_folded(void **state)
+{
+    (void)state;
+    const char *taker;
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    add_constant(model, "c");
+    add_input(test, model);
+    add_node(model, "Neg", "c", NULL, "n");
+    add_node(model, "Add", "x", "n", "y");
+    model_add_output(model, "y", DTYPE_FLOAT, &matrix);
+    struct test_case *folded = constant_nodes_folded(test, &taker);
+    assert_non_null(folded);
+    assert_string_equal(taker, "Add");
+    assert_int_equal(test_case_model(folded, NULL)->graph->n_node, 1);
+    assert_true(first_element(folded) == first_element(test));
+    assert_null(constant_nodes_folded(folded, &taker));
+    test_case_free(folded);
     test_case_free(test);
 }
 
@@ -94,15 +117,24 @@ static void test_variables(void **state)
     add_node(model, "Shape", "a", NULL, "s");
     add_node(model, "Neg", "s", NULL, "y");
     model_add_output(model, "y", DTYPE_INT64, NULL);
-    assert_null(constant_nodes_fed(test, 0));
-    assert_null(constant_nodes_fed(test, 1));
-    struct test_case *fed = constant_nodes_fed(test, 2);
+    assert_null(constant_nodes_fed(test, 0, false));
+    assert_null(constant_nodes_fed(test, 1, false));
+    struct test_case *fed = constant_nodes_fed(test, 2, false);
     assert_non_null(fed);
     assert_string_equal(fed->inputs[0].name, "s");
     assert_true(first_element(fed) == -3);
     test_case_free(fed);
+    fed = constant_nodes_fed(test, 2, true);
+    assert_non_null(fed);
+    assert_string_equal(test_case_model(fed, NULL)->graph->node[0]->op_type, "Cast");
+    assert_int_equal(fed->inputs[0].tensors[0].type, DTYPE_FLOAT);
+    assert_true(first_element(fed) == -3);
+    test_case_free(fed);
+    const char *taker;
+    assert_null(constant_nodes_folded(test, &taker)); /* the output is a constant */
     struct test_case *with = constant_nodes_with_variables(test);
     assert_non_null(with);
+    assert_null(constant_nodes_folded(with, &taker));
     assert_int_equal(with->n_inputs, 2);
     assert_true(constant_nodes_alone(test)); /* of the shape */
     assert_false(constant_nodes_alone(with));
@@ -134,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fed),
+        cmocka_unit_test(test_folded),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_elsewhere),
     };

@@ -1,6 +1,7 @@
 /* Nodes of a case by themselves, the node at fault among them, and what experiments say of it. */
 #include "scene.h"
 
+#include "campaign/as_columns.h"
 #include "campaign/node_alone.h"
 #include "campaign/other_data.h"
 #include "campaign/stand_in.h"
@@ -44,7 +45,7 @@ static void test_parts(void **state)
     struct node_values *values = node_values_new(test);
     assert_non_null(values);
     assert_int_equal(node_values_at(values, 1), 1);
-    struct test_case *alone = node_alone(values, 1);
+    struct test_case *alone = node_alone(values, 1, false);
     assert_right(alone, "Pad", 1);
     assert_int_equal(alone->n_inputs, 1); /* the pads stay a constant */
     test_case_free(alone);
@@ -124,13 +125,61 @@ static void test_other_forms(void **state)
     test_case_free(test);
 }
 
+/* Lists as columns, with which some cases cannot be computed; and a fault that has nothing to do with lists.
+ */
+static void test_columns(void **state)
+{
+    (void)state;
+    bool computed;
+    struct test_case *test =
+        case_of_text("g (float[1,3] x, float[3] v) => (float[1,3] y) { y = Add(x, v) }", 1);
+    struct test_case *columns = other_data_columns(test, true, &computed);
+    assert_true(computed);
+    assert_right(columns, "Add", 1);
+    assert_int_equal(columns->inputs[1].tensors[0].shape.rank, 2);
+    assert_int_equal(columns->inputs[1].tensors[0].shape.dims[1], 1);
+    test_case_free(columns);
+    test_case_free(test);
+    test = case_of_text("g (float[2,3] x) => (float[2] y) <float[3] v = {1, 2, 3}> "
+                        "{ y = Einsum<equation = \"ij,j->i\">(x, v) }",
+                        1);
+    columns = other_data_columns(test, true, &computed);
+    assert_non_null(columns);
+    assert_false(computed);
+    test_case_free(columns);
+    struct test_case *rows = other_data_rows(test);
+    assert_right(rows, "Einsum", 1);
+    test_case_free(rows);
+    test_case_free(test);
+    struct scene scene;
+    scene_open(&scene, LABELS(padded));
+    struct trial_done done =
+        try_on(&scene, "g (float[6] x) => (float[4] y) <int64[2] p = {-1, -1}> { y = Pad(x, p) }");
+    assert_false(as_columns(&(struct experiments){.panel = &scene.panel}, &done));
+    trial_done_release(&done);
+    scene_close(&scene);
+}
+
+/* Results that a node can do without. */
+static void test_fewer_outputs(void **state)
+{
+    (void)state;
+    struct test_case *test =
+        case_of_text("g (float[2,3] x) => (float[2,3] y, bool[2,3] m) { y, m = Dropout(x) }", 1);
+    struct test_case *fewer = other_data_fewer_outputs(test);
+    assert_right(fewer, "Dropout", 1);
+    assert_int_equal(test_case_model(fewer, NULL)->graph->n_output, 1);
+    assert_null(other_data_fewer_outputs(fewer));
+    test_case_free(fewer);
+    test_case_free(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_other_forms),
+        cmocka_unit_test(test_parts),   cmocka_unit_test(test_found),
+        cmocka_unit_test(test_none),    cmocka_unit_test(test_other_forms),
+        cmocka_unit_test(test_columns), cmocka_unit_test(test_fewer_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

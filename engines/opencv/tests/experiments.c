@@ -27,6 +27,7 @@ static void test_lists(void **state)
     scene_open(&scene, LABELS("opencv"));
     look(&scene, "g (float[3] x) => (float[3] y) { y = Softmax<axis = -1>(x) }", &evidence);
     assert_true(evidence_has_cure(&evidence, "two-dims"));
+    assert_true(evidence_has_cure(&evidence, "as-columns"));
     assert_string_equal(evidence.general, "lists");
     evidence_release(&evidence);
     scene_close(&scene);
