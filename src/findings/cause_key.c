@@ -136,11 +136,12 @@ static void add_value(struct str *out, const struct finding_evidence *evidence)
     str_add(out, negative && !strchr(value, '.') ? "<0" : ""); /* of data the sign is chance */
 }
 
-/* Add, Less, Max ...: elements of several operands. */
+/* Add, Less, Max ...: elements of several operands, none of which has the shape of the result always. */
 static bool is_broadcasting(const char *name)
 {
     const struct op *op = op_find(name);
-    return op && op->work == WORK_ELEMENTS && op->inputs.most > 1 && op->data == DATA_ALL;
+    return op && op->work == WORK_ELEMENTS && op->inputs.most > 1 && op->data == DATA_ALL &&
+           op->result != RESULT_LIKE_INPUT;
 }
 
 static const char *coarse_type(const char *types)
@@ -179,8 +180,15 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
         types = "any";
     else if (kind == CLASS_CONSTANTS && *evidence->constant) /* whatever it is computed with */
         types = evidence->constant;
+    /* How constants of integers are read is no matter of the operator. */
+    bool read = kind == CLASS_CONSTANTS && text_equal(coarse_type(evidence->constant), "integers") &&
+                evidence_has_cure(evidence, "initializer-as-input");
     if (kind != CLASS_KINDS)
-        str_printf(out, "%s|%s|%s", operands ? "elementwise" : cause_mates(name), types, cure.data);
+        str_printf(out, "%s|%s|%s",
+                   read       ? "any"
+                   : operands ? "elementwise"
+                              : cause_mates(name),
+                   types, cure.data);
     str_release(&cure);
     return kind != CLASS_KINDS;
 }
@@ -289,13 +297,25 @@ static bool add_refused_empty(struct str *out, const struct signature *signature
     return true;
 }
 
+/* And so does one that needs one of its inputs not to be a constant, of a type that the engine has. */
+static bool add_wants_variable(struct str *out, const struct finding_evidence *evidence)
+{
+    if (!is_one_operator(evidence) || evidence->no_inputs || *evidence->parameter ||
+        is_broadcasting(evidence->main) || !text_equal(evidence->cures, "initializer-as-input") ||
+        !text_equal(evidence->constant, "float32"))
+        return false;
+    str_printf(out, "%s|cured by initializer-as-input", cause_mates(evidence->main));
+    return true;
+}
+
 /* The engine's own words tell more than experiments. */
 static bool add_refusal(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
 {
     if (!*signature->message)
         return false;
-    if (!*evidence->passes && add_wants_constant(out, signature, evidence))
+    if (!*evidence->passes &&
+        (add_wants_constant(out, signature, evidence) || add_wants_variable(out, evidence)))
         return true;
     size_t start = out->length;
     if (add_refused_pass(out, signature, evidence) || add_refused_empty(out, signature, evidence))
@@ -398,12 +418,18 @@ static bool add_experiment(struct str *out, const struct signature *signature,
                            const struct finding_evidence *evidence)
 {
     char name[SIGNATURE_PART_SIZE + 1];
+    size_t start = out->length;
     only_operator(signature, name);
     if (!*name)
         return false;
     if (kin_of(signature) == KIN_TYPE && *evidence->made) { /* an engine without integers has them nowhere */
         bool any = text_equal(signature->types, "any") && *evidence->wanted;
-        str_printf(out, "%s>%s", coarse_type(any ? evidence->wanted : signature->types), evidence->made);
+        const char *types = any ? evidence->wanted : signature->types, *to = strchr(types, '>');
+        if (to && *types == 'f' && (text_equal(to, ">bool") || text_equal(to, ">int"))) /* of a Cast, say */
+            str_add(out, "floats>integers");
+        else
+            str_add(out, coarse_type(types));
+        str_printf(out, ">%s", evidence->made);
         return true;
     }
     bool done = is_class_first(name, evidence) && add_classes(out, name, signature, evidence);
@@ -411,6 +437,13 @@ static bool add_experiment(struct str *out, const struct signature *signature,
         str_printf(out, "%s|", cause_mates(name));
         add_parameter(out, evidence);
         done = true;
+    }
+    if (done && kin_of(signature) == KIN_CRASH && *evidence->parameter) {
+        /* With one parameter at fault it is chance of what the engine dies, and where. */
+        cut(out, start);
+        str_printf(out, "%s|parameter ", cause_mates(name));
+        str_append(out, evidence->parameter, strcspn(evidence->parameter, "+"));
+        return true;
     }
     if (done || add_classes(out, name, signature, evidence)) {
         str_printf(out, "|%s", signature->message);
@@ -439,26 +472,31 @@ static bool has_any_cure(const struct finding_evidence *evidence, const char *co
 static bool add_general(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
 {
-    static const char *const than_lists[] = {"axes-sorted", "ranked", "filled", "finite", "other-type", NULL};
+    static const char *const than_lists[] = {"axes-sorted", "filled", "finite", "other-type", NULL};
     static const char *const than_constants[] = {
         "axes-sorted",  "ranked",   "filled",   "finite",       "other-type",
         "another-type", "identity", "defaults", "above-lowest", NULL};
     const char *class = NULL;
-    if (evidence_has_word(evidence->general, "lists") && !has_any_cure(evidence, than_lists))
+    bool columns = evidence_has_cure(evidence, "as-columns");
+    if (text_equal(evidence->main, "MatMul")) { /* to which a vector is no list */
+        if (columns || evidence_has_cure(evidence, "two-dims"))
+            class = "MatMul|vectors";
+    } else if (evidence_has_word(evidence->general, "lists") && !evidence_has_cure(evidence, "ranked") &&
+               (columns || !(is_broadcasting(evidence->main) || has_any_cure(evidence, than_lists))))
         class = "lists";
-    else if (evidence_has_word(evidence->general, "constants") && !strstr(signature->types, "empty") &&
-             !has_any_cure(evidence, than_constants))
+    else if (evidence_has_word(evidence->general, "constants") && !has_any_cure(evidence, than_constants))
         class = "constants alone";
     if (class)
         str_printf(out, "any|%s|%s", signature->engine, class);
     return class != NULL;
 }
 
-/* How axes are written down, which means the same in any way; the symptom is chance. */
+/* How axes are written down, which means the same in any way, or the way in which elements are gone through;
+ * the symptom is chance. */
 static bool add_axes(struct str *out, const struct signature *signature,
                      const struct finding_evidence *evidence)
 {
-    static const char *const cures[] = {"axes-forward", "axes-sorted"};
+    static const char *const cures[] = {"axes-forward", "axes-sorted", "steps-forward"};
     for (size_t i = 0; is_one_operator(evidence) && i < sizeof cures / sizeof *cures; i++)
         if (evidence_has_cure(evidence, cures[i])) {
             str_printf(out, "any|%s|%s|cured by %s", signature->engine, cause_mates(evidence->main),
@@ -466,6 +504,38 @@ static bool add_axes(struct str *out, const struct signature *signature,
             return true;
         }
     return false;
+}
+
+/* Constants that the engine has to compute: given, they are the same, and the symptom is chance. */
+static bool add_computed(struct str *out, const struct signature *signature,
+                         const struct finding_evidence *evidence)
+{
+    if (*evidence->computed)
+        str_printf(out, "any|%s|%s|computed constants", signature->engine, evidence->computed);
+    return *evidence->computed;
+}
+
+/* Operands that are broadcast: written out they mean the same, and the symptom is chance. */
+static bool add_operands(struct str *out, const struct signature *signature,
+                         const struct finding_evidence *evidence)
+{
+    static const char *const cures[] = {"expanded", "broadcast-expanded", NULL};
+    if (!is_one_operator(evidence) || !has_any_cure(evidence, cures))
+        return false;
+    str_printf(out, "any|%s|%s|cured by expanded", signature->engine,
+               is_broadcasting(evidence->main) ? "elementwise" : cause_mates(evidence->main));
+    return true;
+}
+
+/* Results that a node need not give; without an answer it is chance where that is noticed. */
+static bool add_outputs(struct str *out, const struct signature *signature,
+                        const struct finding_evidence *evidence)
+{
+    if ((kin_of(signature) != KIN_REFUSAL && kin_of(signature) != KIN_CRASH) || !is_one_operator(evidence) ||
+        !evidence_has_cure(evidence, "fewer-outputs"))
+        return false;
+    str_printf(out, "any|%s|%s|cured by fewer-outputs", signature->engine, evidence->main);
+    return true;
 }
 
 void cause_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence)
@@ -478,9 +548,15 @@ void cause_key(struct str *out, const struct signature *whole, const struct find
                symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
     if (!own && !*evidence->passes && add_general(out, signature, evidence))
         return;
-    if (!own && !*evidence->passes && add_axes(out, signature, evidence))
+    if (!own && !*evidence->passes &&
+        (add_computed(out, signature, evidence) || add_axes(out, signature, evidence) ||
+         add_operands(out, signature, evidence) || add_outputs(out, signature, evidence)))
         return;
-    str_printf(out, "%s|%s|", symptom_word(signature->symptom), signature->engine);
+    str_printf(out, "%s|%s|",
+               kin_of(signature) == KIN_CRASH && *evidence->parameter && !own
+                   ? "crash"
+                   : symptom_word(signature->symptom),
+               signature->engine);
     if (!own && (kin_of(signature) == KIN_REFUSAL
                      ? add_refusal(out, signature, evidence)
                      : add_pass(out, signature, evidence) || add_death(out, signature, evidence) ||

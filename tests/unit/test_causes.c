@@ -121,7 +121,38 @@ static void test_one_bug_of_others(void **state)
          "\"general\": \"lists\"}"},
         {"wrong|opencv|CumSum|f32||", "{\"cures\": \"two-dims\", \"general\": \"lists\"}"},
         {"refused|opencv|nary_eltwise_layers.cpp|||nary_eltwise_layers.cpp:#: 'findCommonShape'",
-         "{\"cures\": \"expanded+two-dims\", \"general\": \"lists\"}"},
+         "{\"cures\": \"expanded+two-dims+as-columns\", \"general\": \"lists\", \"main\": \"Add\"}"},
+        {"refused|opencv|Einsum|||einsum_layer.cpp:#: 'processEquation'",
+         "{\"cures\": \"filled+as-columns\", \"general\": \"lists\", \"main\": \"Einsum\"}"},
+    };
+    static const struct row vectors[] = {
+        {"refused|opencv|MatMul|||matmul_layer.cpp:#: 'getMemoryShapes'",
+         "{\"cures\": \"two-dims+as-columns\", \"general\": \"lists\", \"main\": \"MatMul\"}"},
+        {"shape|opencv|MatMul|any||",
+         "{\"cures\": \"as-columns\", \"general\": \"lists\", \"main\": \"MatMul\"}"},
+    };
+    static const struct row further[] = {
+        {"refused|opencv|net_impl.cpp|||net_impl.cpp:#: 'getBlob'",
+         "{\"cures\": \"fewer-outputs\", \"main\": \"LayerNormalization\"}"},
+        {"crash|opencv|LayerNormalization+ArgMax|any||readNet<load<main",
+         "{\"cures\": \"fewer-outputs\", \"main\": \"LayerNormalization\", "
+         "\"alone\": \"refused|opencv|net_impl.cpp|||net_impl.cpp:#: 'getLayerData'\"}"},
+    };
+    static const struct row deaths[] = {
+        {"crash|opencv|ReduceMax|any||forwardLayer<forward",
+         "{\"parameter\": \"axes\", \"value\": \"0,1\", \"owner\": \"ReduceMax\"}"},
+        {"crash-fpe|opencv|ReduceL1|any||malloc<create",
+         "{\"parameter\": \"axes+noop_with_empty_axes\", \"value\": \"-1\", \"owner\": \"ReduceL1\"}"},
+    };
+    static const struct row data[] = {
+        {"refused|opencv|Conv|||cannot create std::vector",
+         "{\"cures\": \"initializer-as-input\", \"constant\": \"float32\", \"main\": \"Conv\"}"},
+        {"refused|opencv|convolution_layer.cpp|||convolution_layer.cpp:#: blobs.empty()",
+         "{\"cures\": \"initializer-as-input\", \"constant\": \"float32\", \"main\": \"Conv\"}"},
+    };
+    static const struct row casts[] = {
+        {"dtype|opencv|Cast|f32>int||", "{\"wanted\": \"int32\", \"made\": \"float32\"}"},
+        {"dtype|opencv|Cast|f32>bool||", "{\"wanted\": \"bool\", \"made\": \"float32\"}"},
     };
     static const struct row of_constants[] = {
         {"crash|opencv|ArgMax|any||readNet<load<main", "{\"cures\": \"fed\", \"general\": \"constants\"}"},
@@ -157,6 +188,11 @@ static void test_one_bug_of_others(void **state)
     same(constants, COUNT(constants));
     same(axes, COUNT(axes));
     same(lists, COUNT(lists));
+    same(vectors, COUNT(vectors));
+    same(further, COUNT(further));
+    same(deaths, COUNT(deaths));
+    same(casts, COUNT(casts));
+    same(data, COUNT(data));
     same(of_constants, COUNT(of_constants));
     same(outputs, COUNT(outputs));
     same(weights, COUNT(weights));
@@ -254,8 +290,7 @@ static void test_other_bugs(void **state)
          "{\"cures\": \"fed\", \"general\": \"constants\"}"},
         {"refused|opencv|Cosh|||layer.cpp:#: src.size == dst.size", /* of a scalar */
          "{\"cures\": \"fed+ranked\", \"general\": \"constants\"}"},
-        {"crash|opencv|Tile|any empty||readNet<load<main",
-         "{\"cures\": \"fed\", \"general\": \"constants\"}"},
+        {"crash|opencv|Tile|any empty||readNet<load<main", "{\"by_operator\": true}"},
         {"refused|opencv|Pad|||padding_layer.cpp:#: inputs.size()", "{\"cures\": \"fed\"}"},
         {"wrong|opencv|Add|f32||", "{\"cures\": \"two-dims\", \"general\": \"lists\"}"},
         {"refused|opencv|layer_norm.cpp|||layer_norm.cpp:#: scale", /* of a scalar */
