@@ -120,7 +120,7 @@ static struct stretch stretch_of(const struct align *a, size_t roi, int axis)
     s.grid = a->ratio;
     if (a->ratio == 0) {
         bool least = !a->half && end - s.begin + s.error <= 1; /* its size is 1, whatever its ends are */
-        s.sure = least || ceill(s.bin - slack) == ceill(s.bin + slack);
+        s.sure = least || fmaxl(ceill(s.bin - slack), 0) == fmaxl(ceill(s.bin + slack), 0);
         s.grid = grid > 0 && grid < WORK_LIMIT ? (int64_t)grid : 0;
         s.sure &= grid < WORK_LIMIT;
     }
@@ -207,17 +207,13 @@ static void put_bin(struct bounded *out, size_t at, const struct align *a, const
     own += dtype_precision(out->type).tiny * 4;
     long double likely = likely_add(likely_add(s[0].likely, s[1].likely) * range,
                                     sqrtl((8 + (long double)b.count) / 3) * u * size);
-    bool empty = b.count == 0;
     if (p->strange || !b.sure || !isfinite(own) || !(size * (long double)b.count < dtype_highest(out->type)))
         bounded_put_undecided(out, at, 0);
-    else if (a->max && (empty || b.largest != b.corner || p->hard > 0 || !s[0].exact || !s[1].exact))
+    else if (b.count == 0 || (a->max && (b.largest != b.corner || p->hard > 0 || !s[0].exact || !s[1].exact)))
         bounded_put_open(out, at);
     else
-        bounded_put(out, at,
-                    a->max  ? b.largest
-                    : empty ? 0
-                            : b.sum / (long double)b.count,
-                    own + p->hard, likely_add(fminl(likely, own), p->likely));
+        bounded_put(out, at, a->max ? b.largest : b.sum / (long double)b.count, own + p->hard,
+                    likely_add(fminl(likely, own), p->likely));
 }
 
 /* All bins of one region in one channel. */
@@ -573,6 +569,8 @@ const struct op ops_regions[] = {
      .sample = sample_roi_align, .data = DATA_FIRST, .range = {RANGE_MOVE},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .history = {.same_since = 10}, .result = RESULT_TYPE,
      .work = WORK_REDUCES, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}},
-     .open = "whether the largest sample is one of interpolated or of weighted numbers"},
+     .open =
+         "whether the largest sample is one of interpolated or of weighted numbers, and what a bin without "
+         "samples is"},
     {0},
 };

@@ -193,6 +193,11 @@ static void regions(void **state)
     give(&scene, DTYPE_FLOAT, (struct shape){2, {1, 4}}, LIST(0, 0, 2, 2));
     give_list(&scene, DTYPE_INT64, 1, LIST(0));
     end(&scene, LIST(2.5), 1);
+    begin(&scene, "RoiAlign", 3);
+    give(&scene, DTYPE_FLOAT, (struct shape){4, {1, 1, 1, 1}}, LIST(1));
+    give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 4}}, LIST(0.5, 2, 0, 0, 0, 0, 0.8, 0.8));
+    give_list(&scene, DTYPE_INT64, 2, LIST(0, 0));
+    end(&scene, LIST(NAN, 1), 2); /* the first region ends before it begins: how many samples has it? */
 }
 
 static void places(void **state)
