@@ -385,6 +385,12 @@ static void take(struct bench *b, struct trial_done *done)
 
 /* ---- All of it ---- */
 
+static int ended(const struct error *err)
+{
+    fprintf(stderr, "ended early: %s\n", err->message);
+    return -1;
+}
+
 static int one_case(struct bench *b, uint64_t i, struct trials *trials)
 {
     struct test_case *c;
@@ -411,7 +417,7 @@ static int one_case(struct bench *b, uint64_t i, struct trials *trials)
     b->invalid += result == -1;
     b->unchecked += result == ONNX_UNCHECKABLE;
     if (trials)
-        return trials_submit(trials, c, NULL, &err);
+        return trials_submit(trials, c, NULL, &err) ? ended(&err) : 0;
     test_case_free(c);
     return 0;
 }
@@ -425,7 +431,7 @@ static int run_cases(struct bench *b, struct trials *trials)
     for (uint64_t i = 0; i < b->count; i++) {
         while (trials && !trials_room(trials)) {
             if (trials_next(trials, &done, &err) != 1)
-                return -1;
+                return ended(&err);
             take(b, &done);
         }
         if (one_case(b, i, trials))
@@ -434,7 +440,7 @@ static int run_cases(struct bench *b, struct trials *trials)
     }
     while (trials && trials_pending(trials)) {
         if (trials_next(trials, &done, &err) != 1)
-            return -1;
+            return ended(&err);
         take(b, &done);
     }
     progress_end(&progress);

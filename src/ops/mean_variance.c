@@ -110,7 +110,7 @@ static int sample_mean_variance(struct draw *d)
     size_t count = 0;
     if (shape_span(&x.shape, 0, x.shape.rank) == 0)
         return -1; /* there would be no elements for the statistics */
-    if (x.shape.rank == 4 && d->opset < 18 && draw_chance(d, 0.3))
+    if (x.shape.rank == 4 && d->opset < 13 && draw_chance(d, 0.3))
         return 0; /* later, ONNX's own inference does not know the default of the function body's axes */
     for (int i = 0; i < x.shape.rank; i++) /* the text does not speak of negative ones */
         if (draw_chance(d, 0.6))
