@@ -98,6 +98,8 @@ static int take_inputs(struct op_call *call, struct quantized *q)
         return -1;
     if (q->zero && q->zero->count != q->scale->count)
         return call_invalid(call, "scale and zero point have different shapes");
+    /* [1] beside a scalar: ONNX wants the same shape, and nobody checks it; engines may refuse it. */
+    call->open |= q->zero && !shape_equal(&q->zero->shape, &q->scale->shape);
     return find_grain(call, &q->x->shape, q->scale, &q->grain);
 }
 
