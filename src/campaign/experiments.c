@@ -107,7 +107,9 @@ static enum answer answer_of(const struct experiments *how, const struct trial_d
 {
     enum verdict_kind kind = verdict_of(done)->kind;
     struct signature signature;
-    if (verdict_is(kind, CLASS_AGREES) || (!how->of_type && experiment_right_but_for_type(done)))
+    /* Zeros alone, or no elements, are no evidence of right numbers, but of an answer, and of its shape. */
+    bool formal = kind == VERDICT_MISTRUSTED && verdict_of(done)->no_evidence && !how->of_numbers;
+    if (verdict_is(kind, CLASS_AGREES) || formal || (!how->of_type && experiment_right_but_for_type(done)))
         return ANSWER_RIGHT;
     if (verdict_is(kind, CLASS_DEVIATES))
         return ANSWER_WRONG;
@@ -251,7 +253,8 @@ static void try_rules(const struct experiments *how, struct test_case *test, str
     rewriting_steps_free(&steps);
 }
 
-/* Whether some node computes something wrong of constants alone: then it is no variable that lacks. */
+/* Whether some node fails in another way on constants alone, or is wrong: then it is no variable that lacks,
+ * and a node behind it that is fed only does without it. */
 static bool folds_wrong(const struct experiments *how, const struct test_case *test)
 {
     const struct model *model = test_case_model(test, NULL);
@@ -259,9 +262,12 @@ static bool folds_wrong(const struct experiments *how, const struct test_case *t
     bool wrong = false;
     struct node_values *values = model->graph->n_node > 1 ? node_values_new(test) : NULL;
     for (size_t i = 0; values && !wrong && i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS;
-         i++)
-        wrong =
-            node_values_constant(values, i) && answer_to(how, node_alone(values, i, false)) == ANSWER_WRONG;
+         i++) {
+        if (!node_values_constant(values, i) || constant_nodes_is_added(model->graph->node[i]))
+            continue;
+        enum answer answer = answer_to(how, node_alone(values, i, false));
+        wrong = answer == ANSWER_WRONG || answer == ANSWER_FAILURE;
+    }
     node_values_free(values);
     return wrong;
 }
@@ -283,7 +289,7 @@ static struct test_case *try_constants_of(const struct experiments *how, struct 
 {
     struct test_case *with = constant_nodes_with_variables(test);
     enum answer answer = with ? answer_to(how, test_case_share(with)) : ANSWER_UNKNOWN;
-    if (answer == ANSWER_WRONG || answer == ANSWER_RIGHT) {
+    if (constant_nodes_alone(test) && (answer == ANSWER_WRONG || answer == ANSWER_RIGHT)) {
         join(cures, CURE_VARIABLES);
         test_case_free(with);
         return NULL;
@@ -353,6 +359,7 @@ static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class 
     struct experiments own = *how;
     size_t failing = 0;
     own.deadly = true; /* some operators may die of what others refuse */
+    own.of_numbers = true;
     for (size_t i = 0; i < ELSEWHERE_OPERATORS && failing < ELSEWHERE_ENOUGH; i++)
         failing += is_right(&own, elsewhere_case(class, i, false)) &&
                    !is_right(&own, elsewhere_case(class, i, true));
@@ -509,6 +516,7 @@ static char *run_on(const struct experiments *how, const struct trial_done *done
     own.deadly = verdict_is(verdict_of(done)->kind, CLASS_DEATH);
     message_of(&own, done, &signature);
     own.message = *signature.message ? signature.message : NULL;
+    own.of_numbers = verdict_is(verdict_of(done)->kind, CLASS_NUMBERS);
     own.of_type = verdict_row(verdict_of(done)->kind)->kin == KIN_TYPE;
     evidence->no_inputs = constant_nodes_alone(subject);
     note_types(done, evidence);

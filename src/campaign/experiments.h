@@ -13,6 +13,7 @@ struct experiments {
     const struct panel *panel; /* the engine in question is the first of it */
     struct registry *registry; /* NULL: passes are not looked for */
     bool deadly;               /* private: the case ends the engine */
+    bool of_numbers;           /* private: the answer has wrong numbers */
     bool of_type;              /* private: the answer is of a wrong element type */
     const char *message;       /* private: that of the signature, when there is no answer; else NULL */
 };

@@ -1,6 +1,6 @@
 #include "campaign/other_data.h"
 
-#include "locate/expected.h"
+#include "base/str.h"
 #include "model/build.h"
 #include "model/edit.h"
 #include "ops/op.h"
@@ -91,21 +91,6 @@ static bool change_node(const struct test_case *test, struct model *model, Onnx_
     return changed;
 }
 
-/* Whether both cases must give the same: a list of axes may have to go with another list. */
-static bool are_equivalent(const struct test_case *a, const struct test_case *b)
-{
-    struct expected first, second;
-    bool same = false;
-    if (expected_compute(&first, test_case_model(a, NULL), false, a->inputs, a->n_inputs))
-        return false;
-    if (!expected_compute(&second, test_case_model(b, NULL), false, b->inputs, b->n_inputs)) {
-        same = expected_apart(&first, &second) <= 0;
-        expected_release(&second);
-    }
-    expected_release(&first);
-    return same;
-}
-
 static struct test_case *with_axes(const struct test_case *test, change_axes *change)
 {
     struct model *model;
@@ -114,7 +99,7 @@ static struct test_case *with_axes(const struct test_case *test, change_axes *ch
     for (size_t i = 0; other && i < model->graph->n_node; i++)
         changed |= change_node(test, model, model->graph->node[i], change);
     other = other ? other_data_finish(other, model, changed) : NULL;
-    if (other && !are_equivalent(test, other)) {
+    if (other && !other_data_same_results(test, other)) { /* another list may have to go with them */
         test_case_free(other);
         other = NULL;
     }

@@ -17,7 +17,8 @@ struct test_case *other_data_begin(const struct test_case *test, struct model **
 void other_data_declare_inputs(struct model *model, const struct test_case *other);
 struct test_case *other_data_finish(struct test_case *other, const struct model *model, bool changed);
 
-/* Whether both cases must give the same elements, in whatever shapes. */
+/* Whether both cases must give the same; or the same elements, in whatever shapes. */
+bool other_data_same_results(const struct test_case *a, const struct test_case *b);
 bool other_data_same_elements(const struct test_case *a, const struct test_case *b);
 
 /* Every NaN and infinity of inputs and weights becomes 1. */

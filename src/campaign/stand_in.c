@@ -47,7 +47,8 @@ static bool is_fault(const struct trial_done *whole, const struct trial_done *al
 
 /*
  * Whether the rest of the model does not fail as the whole does: other failures are other bugs. Of a rest
- * without an answer one does not know what it would be, so it counts where node and whole fail alike.
+ * without an answer one does not know what it would be, so it counts where node and whole fail alike: both
+ * without an answer, or both with answers that are wrong in the same way.
  */
 static bool is_cured(const struct trial_done *whole, const struct trial_done *alone,
                      const struct trial_done *rest)
@@ -55,8 +56,8 @@ static bool is_cured(const struct trial_done *whole, const struct trial_done *al
     if (verdict_is(kind_of(rest), CLASS_AGREES) || (kin_of(rest) == KIN_TYPE && kin_of(whole) != KIN_TYPE))
         return true;
     if (verdict_is(kind_of(whole), CLASS_NO_ANSWER))
-        return experiment_answered(rest) ||
-               (verdict_is(kind_of(rest), CLASS_NO_ANSWER) && !same_message(whole, rest));
+        return experiment_answered(rest) || (verdict_is(kind_of(rest), CLASS_NO_ANSWER) &&
+                                             !experiment_answered(alone) && !same_message(whole, rest));
     return verdict_is(kind_of(rest), CLASS_NO_ANSWER) && kin_of(alone) == kin_of(whole);
 }
 

@@ -121,19 +121,32 @@ static bool is_flag(const struct finding_evidence *evidence)
     return false;
 }
 
+/* Of data the sign is chance. */
+static bool is_negative(const char *value)
+{
+    bool negative = false;
+    for (const char *c = value; *c; c++)
+        negative |= *c == '-' && isdigit((unsigned char)c[1]);
+    return negative && !strchr(value, '.');
+}
+
 /* What matters of a value: words, flags, left out or not, the sign of numbers. */
 static void add_value(struct str *out, const struct finding_evidence *evidence)
 {
     const char *value = evidence->value;
-    bool negative = false;
     if (isalpha((unsigned char)*value) || is_flag(evidence)) {
         if (!strchr(value, '[')) /* "float32 [2,3]" is what an input is like */
             str_printf(out, "=%s", value);
         return;
     }
-    for (const char *c = value; *c; c++)
-        negative |= *c == '-' && isdigit((unsigned char)c[1]);
-    str_add(out, negative && !strchr(value, '.') ? "<0" : ""); /* of data the sign is chance */
+    str_add(out, is_negative(value) ? "<0" : "");
+}
+
+/* Operators on elements of several operands: a row in the place of one list may fit the others by chance. */
+static bool has_operands(const char *name)
+{
+    const struct op *op = op_find(name);
+    return op && op->work == WORK_ELEMENTS && op->inputs.most > 1;
 }
 
 /* Add, Less, Max ...: elements of several operands, none of which has the shape of the result always. */
@@ -166,6 +179,13 @@ static bool is_shared(enum class_kind kind)
     return kind == CLASS_OPERANDS || kind == CLASS_CONSTANTS || kind == CLASS_TYPES;
 }
 
+/* How constants of integers are read is no matter of the operator. */
+static bool reads_integers(const struct finding_evidence *evidence, enum class_kind kind)
+{
+    return kind == CLASS_CONSTANTS && text_equal(coarse_type(evidence->constant), "integers") &&
+           evidence_has_cure(evidence, "initializer-as-input");
+}
+
 /* The operators of a kind, and what cures them. False when no cure is about a class of inputs. How operands
  * are brought together, and which types they may have, all broadcasting operators share. */
 static bool add_classes(struct str *out, const char *name, const struct signature *signature,
@@ -180,9 +200,7 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
         types = "any";
     else if (kind == CLASS_CONSTANTS && *evidence->constant) /* whatever it is computed with */
         types = evidence->constant;
-    /* How constants of integers are read is no matter of the operator. */
-    bool read = kind == CLASS_CONSTANTS && text_equal(coarse_type(evidence->constant), "integers") &&
-                evidence_has_cure(evidence, "initializer-as-input");
+    bool read = reads_integers(evidence, kind);
     if (kind != CLASS_KINDS)
         str_printf(out, "%s|%s|%s",
                    read       ? "any"
@@ -308,6 +326,22 @@ static bool add_wants_variable(struct str *out, const struct finding_evidence *e
     return true;
 }
 
+/* Negative numbers that a source file does not expect, wherever in it that is noticed: pads before and after,
+ * say. */
+static bool add_negative(struct str *out, size_t start, const struct signature *signature,
+                         const struct finding_evidence *evidence)
+{
+    if (!*evidence->parameter || !is_one_operator(evidence) || names_axes(evidence->parameter) ||
+        strchr(evidence->parameter, '+') || !is_negative(evidence->value) ||
+        !names_source(signature->message))
+        return false;
+    cut(out, start);
+    str_printf(out, "%s|", cause_mates(evidence->owner));
+    add_parameter(out, evidence);
+    str_printf(out, "|%.*s", (int)strcspn(signature->message, ":"), signature->message);
+    return true;
+}
+
 /* The engine's own words tell more than experiments. */
 static bool add_refusal(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
@@ -333,6 +367,8 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         str_add(out, "no inputs");
     else
         add_without_bodies(out, signature->operators);
+    if (add_negative(out, start, signature, evidence))
+        return true;
     if (*evidence->parameter && is_one_operator(evidence) &&
         names_source(signature->message)) /* the place may be one that all come by */
         str_printf(out, "%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner));
@@ -384,6 +420,8 @@ static bool add_pass(struct str *out, const struct signature *signature,
     if (!*evidence->passes)
         return false;
     add_passes(out, evidence->passes);
+    if (kin_of(signature) == KIN_TYPE) /* what the pass made has none, or a wrong one */
+        return true;
     str_add(out, "|");
     add_main_operators(out, signature);
     str_printf(out, "|%s|%s", signature->types, signature->message);
@@ -399,7 +437,7 @@ static bool is_class_first(const char *name, const struct finding_evidence *evid
     enum class_kind kind = add_cure(&cure, evidence);
     str_release(&cure);
     return kind == CLASS_AXES || (is_shared(kind) && is_broadcasting(name)) ||
-           evidence_has_cure(evidence, "finite");
+           reads_integers(evidence, kind) || evidence_has_cure(evidence, "finite");
 }
 
 /* An engine that dies of a model without inputs, always in the same place. */
@@ -452,9 +490,9 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     if (!evidence->by_operator)
         return false;
     /* What ends the engine in the same place for operators of a kind, does so for one reason. */
-    bool same_place = kin_of(signature) == KIN_CRASH && *signature->message;
+    bool death = kin_of(signature) == KIN_CRASH, same_place = death && *signature->message;
     str_printf(out, "%s|%s|%s|%s", same_place ? cause_mates(name) : name, signature->types,
-               same_place ? "" : signature->attributes, signature->message);
+               death ? "" : signature->attributes, signature->message);
     return true;
 }
 
@@ -474,15 +512,15 @@ static bool add_general(struct str *out, const struct signature *signature,
 {
     static const char *const than_lists[] = {"axes-sorted", "filled", "finite", "other-type", NULL};
     static const char *const than_constants[] = {
-        "axes-sorted",  "ranked",   "filled",   "finite",       "other-type",
-        "another-type", "identity", "defaults", "above-lowest", NULL};
+        "axes-sorted", "axes-forward", "steps-forward", "ranked",   "filled",       "finite",
+        "other-type",  "another-type", "identity",      "defaults", "above-lowest", NULL};
     const char *class = NULL;
     bool columns = evidence_has_cure(evidence, "as-columns");
     if (text_equal(evidence->main, "MatMul")) { /* to which a vector is no list */
         if (columns || evidence_has_cure(evidence, "two-dims"))
             class = "MatMul|vectors";
     } else if (evidence_has_word(evidence->general, "lists") && !evidence_has_cure(evidence, "ranked") &&
-               (columns || !(is_broadcasting(evidence->main) || has_any_cure(evidence, than_lists))))
+               (columns || !(has_operands(evidence->main) || has_any_cure(evidence, than_lists))))
         class = "lists";
     else if (evidence_has_word(evidence->general, "constants") && !has_any_cure(evidence, than_constants))
         class = "constants alone";

@@ -150,6 +150,16 @@ static void test_one_bug_of_others(void **state)
         {"refused|opencv|convolution_layer.cpp|||convolution_layer.cpp:#: blobs.empty()",
          "{\"cures\": \"initializer-as-input\", \"constant\": \"float32\", \"main\": \"Conv\"}"},
     };
+    static const struct row negative[] = {
+        {"refused|opencv|padding_layer.cpp|||padding_layer.cpp:#: paddings[i].first >= #",
+         "{\"parameter\": \"pads\", \"value\": \"-1,0\", \"owner\": \"Pad\", \"main\": \"Pad\"}"},
+        {"refused|opencv|padding_layer.cpp|||padding_layer.cpp:#: paddings[i].second >= #",
+         "{\"parameter\": \"pads\", \"value\": \"0,-3\", \"owner\": \"Pad\", \"main\": \"Pad\"}"},
+    };
+    static const struct row left_out[] = {
+        {"crash|onnxruntime|ConvInteger|any||", "{\"by_operator\": true}"},
+        {"crash|onnxruntime|ConvInteger|any|auto_pad=VALID|", "{\"by_operator\": true}"},
+    };
     static const struct row casts[] = {
         {"dtype|opencv|Cast|f32>int||", "{\"wanted\": \"int32\", \"made\": \"float32\"}"},
         {"dtype|opencv|Cast|f32>bool||", "{\"wanted\": \"bool\", \"made\": \"float32\"}"},
@@ -193,6 +203,8 @@ static void test_one_bug_of_others(void **state)
     same(deaths, COUNT(deaths));
     same(casts, COUNT(casts));
     same(data, COUNT(data));
+    same(negative, COUNT(negative));
+    same(left_out, COUNT(left_out));
     same(of_constants, COUNT(of_constants));
     same(outputs, COUNT(outputs));
     same(weights, COUNT(weights));
@@ -297,6 +309,10 @@ static void test_other_bugs(void **state)
          "{\"cures\": \"ranked+two-dims\", \"general\": \"lists\"}"},
         {"wrong|opencv|Concat|any||", /* of one operand: memory that is never written */
          "{\"cures\": \"identity+other-type+two-dims\", \"general\": \"lists\"}"},
+        {"wrong|opencv|PRelu|f32||", /* a row fits the other operand by chance */
+         "{\"cures\": \"two-dims\", \"general\": \"lists\", \"main\": \"PRelu\"}"},
+        {"refused|opencv|matrix.cpp|||matrix.cpp:#: setSize", /* of constants, and backwards */
+         "{\"cures\": \"fed+steps-forward\", \"general\": \"constants\", \"main\": \"Slice\"}"},
         {"inconsistent|onnxruntime|Conv|f32||auto-pad", "{\"by_operator\": true}"},
         {"shape|opencv|ConvTranspose|any||", "{\"by_operator\": true}"},
         {"shape|opencv|ConvTranspose|any|auto_pad=SAME_UPPER|", "{\"by_operator\": true}"},

@@ -114,6 +114,26 @@ static void test_other_forms(void **state)
     test_case_free(forward);
     test_case_free(sorted);
     test_case_free(test);
+    test = case_of_text("g (float[2,0] x) => (int64[1,0] y) { y = ArgMax<axis = -2>(x) }", 1);
+    forward = other_data_axes_forward(test); /* of a result without elements, too */
+    assert_non_null(forward);
+    test_case_free(forward);
+    test_case_free(test);
+    test = case_of_text(
+        "g (float[3] x) => (float[3] y) <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {0}> "
+        "{ y = Slice(x, s, e, a, s) }",
+        1);
+    struct test_case *ahead = other_data_steps_forward(test);
+    assert_null(ahead); /* its starts and steps are one constant, which cannot be both */
+    test_case_free(test);
+    test = case_of_text("g (float[3] x) => (float[3] y) <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = "
+                        "{0}, int64[1] t = {-1}> "
+                        "{ y = Slice(x, s, e, a, t) }",
+                        1);
+    ahead = other_data_steps_forward(test);
+    assert_non_null(ahead);
+    test_case_free(ahead);
+    test_case_free(test);
     test = case_of_text(
         "g (float[2,3] x, float[3] v) => (float[2] y) { y = Einsum<equation = \"ij,j->i\">(x, v) }", 1);
     struct test_case *rows = other_data_two_dims(test);
