@@ -8,10 +8,11 @@
 #include <string.h>
 
 /* Agreement that is no evidence, such as all zeros, will do: it is held against the answer to lists. */
-static bool is_right(const struct trial_done *done)
+static bool is_right(const struct experiments *how, const struct trial_done *done)
 {
     const struct verdict *verdict = &done->judgement.verdicts[0];
-    return verdict_is(verdict->kind, CLASS_AGREES) || experiment_right_but_for_type(done) ||
+    return verdict_is(verdict->kind, CLASS_AGREES) ||
+           (!how->of_type && experiment_right_but_for_type(done)) ||
            (verdict->kind == VERDICT_MISTRUSTED && verdict->no_evidence);
 }
 
@@ -99,7 +100,7 @@ static bool explains(const struct experiments *how, const struct trial_done *don
     if (!computed)
         proved = is_refused(&columns) && (one || are_refused_alike(how, done, &columns)) &&
                  differs_with_rows(how, done);
-    else if (is_right(&columns))
+    else if (is_right(how, &columns))
         proved = experiment_answered(done)
                      ? same_answers(&done->results[0], &columns.results[0])
                      : !gives_scalar(done) && other_data_same_elements(lists, columns.test);

@@ -519,7 +519,8 @@ static bool add_general(struct str *out, const struct signature *signature,
     if (text_equal(evidence->main, "MatMul")) { /* to which a vector is no list */
         if (columns || evidence_has_cure(evidence, "two-dims"))
             class = "MatMul|vectors";
-    } else if (evidence_has_word(evidence->general, "lists") && !evidence_has_cure(evidence, "ranked") &&
+    } else if (evidence_has_word(evidence->general, "lists") && kin_of(signature) != KIN_TYPE &&
+               !evidence_has_cure(evidence, "ranked") &&
                (columns || !(has_operands(evidence->main) || has_any_cure(evidence, than_lists))))
         class = "lists";
     else if (evidence_has_word(evidence->general, "constants") && !has_any_cure(evidence, than_constants))
@@ -529,12 +530,11 @@ static bool add_general(struct str *out, const struct signature *signature,
     return class != NULL;
 }
 
-/* How axes are written down, which means the same in any way, or the way in which elements are gone through;
- * the symptom is chance. */
+/* How axes are written down, which means the same in any way; the symptom is chance. */
 static bool add_axes(struct str *out, const struct signature *signature,
                      const struct finding_evidence *evidence)
 {
-    static const char *const cures[] = {"axes-forward", "axes-sorted", "steps-forward"};
+    static const char *const cures[] = {"axes-forward", "axes-sorted"};
     for (size_t i = 0; is_one_operator(evidence) && i < sizeof cures / sizeof *cures; i++)
         if (evidence_has_cure(evidence, cures[i])) {
             str_printf(out, "any|%s|%s|cured by %s", signature->engine, cause_mates(evidence->main),
@@ -542,6 +542,17 @@ static bool add_axes(struct str *out, const struct signature *signature,
             return true;
         }
     return false;
+}
+
+/* Slices that go backwards: the cure is about these, whatever stands around them, and the symptom is chance.
+ */
+static bool add_steps(struct str *out, const struct signature *signature,
+                      const struct finding_evidence *evidence)
+{
+    if (!evidence_has_cure(evidence, "steps-forward"))
+        return false;
+    str_printf(out, "any|%s|cured by steps-forward", signature->engine);
+    return true;
 }
 
 /* Constants that the engine has to compute: given, they are the same, and the symptom is chance. */
@@ -588,7 +599,8 @@ void cause_key(struct str *out, const struct signature *whole, const struct find
         return;
     if (!own && !*evidence->passes &&
         (add_computed(out, signature, evidence) || add_axes(out, signature, evidence) ||
-         add_operands(out, signature, evidence) || add_outputs(out, signature, evidence)))
+         add_steps(out, signature, evidence) || add_operands(out, signature, evidence) ||
+         add_outputs(out, signature, evidence)))
         return;
     str_printf(out, "%s|%s|",
                kin_of(signature) == KIN_CRASH && *evidence->parameter && !own

@@ -309,6 +309,8 @@ static void test_other_bugs(void **state)
          "{\"cures\": \"ranked+two-dims\", \"general\": \"lists\"}"},
         {"wrong|opencv|Concat|any||", /* of one operand: memory that is never written */
          "{\"cures\": \"identity+other-type+two-dims\", \"general\": \"lists\"}"},
+        {"dtype|opencv|Gemm|int||", /* of lists, but that is no matter of types */
+         "{\"cures\": \"as-columns\", \"general\": \"lists\", \"main\": \"Gemm\"}"},
         {"wrong|opencv|PRelu|f32||", /* a row fits the other operand by chance */
          "{\"cures\": \"two-dims\", \"general\": \"lists\", \"main\": \"PRelu\"}"},
         {"refused|opencv|matrix.cpp|||matrix.cpp:#: setSize", /* of constants, and backwards */
