@@ -457,6 +457,8 @@ static void print_coverage(const struct bench *b, size_t *operators, size_t *met
         if (op->sample && !b->nodes[i])
             printf("never drawn: %s\n", op->name);
         for (size_t k = 0; op->sample && op->params && op->params[k].name && k < TRACE_PARAMS; k++) {
+            if (op->params[k].since > OPSET_LAST && !b->met[i][k]) /* drawn on request only */
+                continue;
             ++*params;
             *met += b->met[i][k] > 0;
             if (!b->met[i][k])
