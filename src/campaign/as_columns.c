@@ -34,14 +34,14 @@ static bool same_answers(const struct result *a, const struct result *b)
     return true;
 }
 
-/* The message without numbers and names. At load an engine may pass on what it says when it runs. */
+/* The message without numbers and names. */
 static void add_message(struct str *out, const struct experiments *how, const struct trial_done *done)
 {
     const struct engine_profile *profile = panel_engine(how->panel, 0)->profile;
     message_normalise(out, origin_innermost(done->results[0].message, profile),
                       test_case_model(done->test, NULL), profile);
-    while (out->length && strchr(" >", out->data[out->length - 1]))
-        out->data[--out->length] = '\0';
+    out->length = message_length(out->data);
+    out->data[out->length] = '\0';
 }
 
 static bool is_refused(const struct trial_done *done)
@@ -78,17 +78,8 @@ static bool differs_with_rows(const struct experiments *how, const struct trial_
     return differs;
 }
 
-/* What gives a scalar gives none with columns, which may be why they are not refused. */
-static bool gives_scalar(const struct trial_done *done)
-{
-    for (size_t i = 0; i < done->reference.count; i++)
-        if (done->reference.outputs[i].kind == VALUE_TENSOR &&
-            !done->reference.outputs[i].tensors[0].shape.rank)
-            return true;
-    return false;
-}
-
-/* Some engines have constants as they should be. */
+/* Some engines have constants as they should be. What gives a scalar gives none with columns, which may be
+ * why they are not refused. */
 static bool explains(const struct experiments *how, const struct trial_done *done, bool constants)
 {
     const struct test_case *lists = trial_done_subject(done, 0);
@@ -103,7 +94,7 @@ static bool explains(const struct experiments *how, const struct trial_done *don
     else if (is_right(how, &columns))
         proved = experiment_answered(done)
                      ? same_answers(&done->results[0], &columns.results[0])
-                     : !gives_scalar(done) && other_data_same_elements(lists, columns.test);
+                     : !experiment_gives_scalar(done) && other_data_same_elements(lists, columns.test);
     trial_done_release(&columns);
     return proved;
 }

@@ -4,8 +4,8 @@
  *
  * That is proved when columns in the place of the lists get the same answer and it is right for them; when
  * they cannot be computed, and the engine refuses them as it does lists (in a model of one node, in whatever
- * words), but rows not in that way; and when it
- * refuses lists, and of columns, with which the result has the same elements, makes what is right.
+ * words), but rows not in that way; and when it refuses lists, and of columns, with which the result has the
+ * same elements, makes what is right.
  */
 #ifndef CAMPAIGN_AS_COLUMNS_H
 #define CAMPAIGN_AS_COLUMNS_H

@@ -47,3 +47,12 @@ bool experiment_right_but_for_type(const struct trial_done *done)
             return false;
     return true;
 }
+
+bool experiment_gives_scalar(const struct trial_done *done)
+{
+    for (size_t i = 0; i < done->reference.count; i++)
+        if (done->reference.outputs[i].kind == VALUE_TENSOR &&
+            !done->reference.outputs[i].tensors[0].shape.rank)
+            return true;
+    return false;
+}

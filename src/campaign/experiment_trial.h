@@ -19,4 +19,7 @@ bool experiment_answered(const struct trial_done *done);
  * shapes, and the numbers are near. */
 bool experiment_right_but_for_type(const struct trial_done *done);
 
+/* Whether some right result is a scalar. */
+bool experiment_gives_scalar(const struct trial_done *done);
+
 #endif

@@ -11,6 +11,7 @@
 #include "campaign/stand_in.h"
 #include "engine/label.h"
 #include "findings/signature.h"
+#include "judge/message.h"
 #include "locate/localize.h"
 #include "ops/op.h"
 #include "releases/bisect.h"
@@ -89,18 +90,9 @@ static void message_of(const struct experiments *how, const struct trial_done *d
         signature->message[0] = '\0';
 }
 
-/* A message that was passed on at load ends in marks of that. */
-static size_t length_of(const char *message)
-{
-    size_t length = strlen(message);
-    while (length && strchr(" >", message[length - 1]))
-        length--;
-    return length;
-}
-
 static bool same_words(const char *a, const char *b)
 {
-    return length_of(a) == length_of(b) && strncmp(a, b, length_of(a)) == 0;
+    return message_length(a) == message_length(b) && strncmp(a, b, message_length(a)) == 0;
 }
 
 static enum answer answer_of(const struct experiments *how, const struct trial_done *done)
@@ -366,22 +358,13 @@ static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class 
     return failing == ELSEWHERE_ENOUGH;
 }
 
-static bool gives_scalar(const struct trial_done *done)
-{
-    for (size_t i = 0; i < done->reference.count; i++)
-        if (done->reference.outputs[i].kind == VALUE_TENSOR &&
-            !done->reference.outputs[i].tensors[0].shape.rank)
-            return true;
-    return false;
-}
-
 /* Whether a cure by matrices of one row is about the lists. In a model of several nodes, none of which fails
  * by itself, another node's list may be what was changed; what gives a scalar gives none with a row, which
  * may be the cure: Squeeze of a list of one, or the product of two vectors; and the result must be the same.
  */
 static bool tells_of_lists(const struct trial_done *done, const struct model *model)
 {
-    if (model->graph->n_node != 1 || gives_scalar(done))
+    if (model->graph->n_node != 1 || experiment_gives_scalar(done))
         return false;
     struct test_case *rows = other_data_rows(done->test);
     bool same = rows && other_data_same_elements(done->test, rows);

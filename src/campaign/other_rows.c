@@ -141,6 +141,15 @@ static bool are_all_lists(const struct test_case *test, const struct model *mode
     return true;
 }
 
+static struct test_case *finish_rows(const struct test_case *test, struct test_case *other,
+                                     struct model *model, bool changed)
+{
+    for (size_t i = 0; changed && i < model->graph->n_node; i++)
+        if (text_equal(model->graph->node[i]->op_type, "Einsum"))
+            name_dimensions(test, other, model, model->graph->node[i]);
+    return other_data_finish(other, model, changed);
+}
+
 static struct test_case *with_rows(const struct test_case *test, bool constants)
 {
     struct model *model;
@@ -150,10 +159,7 @@ static struct test_case *with_rows(const struct test_case *test, bool constants)
     bool changed = change_inputs(other, model, make_row);
     if (constants)
         changed = are_all_lists(test, test_case_model(test, NULL)) && change_constants(model, make_row);
-    for (size_t i = 0; changed && i < model->graph->n_node; i++)
-        if (text_equal(model->graph->node[i]->op_type, "Einsum"))
-            name_dimensions(test, other, model, model->graph->node[i]);
-    return other_data_finish(other, model, changed);
+    return finish_rows(test, other, model, changed);
 }
 
 struct test_case *other_data_rows(const struct test_case *test)
@@ -164,10 +170,7 @@ struct test_case *other_data_rows(const struct test_case *test)
         return NULL;
     bool changed = change_inputs(other, model, make_row);
     changed |= change_constants(model, make_row);
-    for (size_t i = 0; changed && i < model->graph->n_node; i++)
-        if (text_equal(model->graph->node[i]->op_type, "Einsum"))
-            name_dimensions(test, other, model, model->graph->node[i]);
-    return other_data_finish(other, model, changed);
+    return finish_rows(test, other, model, changed);
 }
 
 struct test_case *other_data_two_dims(const struct test_case *test)

@@ -1,5 +1,6 @@
 #include "findings/cause_key.h"
 
+#include "judge/message.h"
 #include "ops/op.h"
 
 #include <ctype.h>
@@ -246,9 +247,7 @@ static bool is_type_word(const char *word, size_t length)
 /* Without the names of element types, and without what follows a message that was passed on at load. */
 static void add_message(struct str *out, const char *message)
 {
-    size_t length = strlen(message);
-    while (length && strchr(" >", message[length - 1]))
-        length--;
+    size_t length = message_length(message);
     for (size_t at = 0; at < length;) {
         size_t word = 0;
         while (at + word < length && isalnum((unsigned char)message[at + word]))

@@ -202,6 +202,14 @@ void message_normalise(struct str *out, const char *text, const struct model *mo
     map_release(&names);
 }
 
+size_t message_length(const char *message)
+{
+    size_t length = strlen(message);
+    while (length && strchr(" >", message[length - 1]))
+        length--;
+    return length;
+}
+
 /* A line "/path/lib.so(name+0x12) [0x7f...]" of a stack, in its parts. */
 struct frame {
     const char *file, *name; /* file: without folders */

@@ -20,6 +20,9 @@ enum { MESSAGE_LIMIT = 200 };
 void message_normalise(struct str *out, const char *text, const struct model *model,
                        const struct engine_profile *profile);
 
+/* The length of a message without the marks at its end that tell that it was passed on at load. */
+size_t message_length(const char *message);
+
 /*
  * Appends the top `count` frames of the stack that an engine left on its stderr, innermost first, as
  * "function<function"; frames without a name, of the C library and of the adapter are skipped. Appends

@@ -437,13 +437,17 @@ enum {
 };
 
 const struct op ops_quantize[] = {
-    {OP("DequantizeLinear", 10), .open = "what follows from a missing zero point, or the axis of this scale",
+    {OP("DequantizeLinear", 10),
+     .open = "what follows from a missing zero point, or one of another shape than the scale, or the axis of "
+             "this scale",
      .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{11, BYTES}, {21, WORDS}},
      .params = dequantize_params, .eval = eval_dequantize, .sample = sample_dequantize, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {0, 1}},
      .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
      .narrow = {19, DTYPES_NARROW}, .dangers = {{DANGER_NONE}}},
-    {OP("QuantizeLinear", 10), .open = "the code of NaN, or of a number divided by a scale of 0",
+    {OP("QuantizeLinear", 10),
+     .open = "the code of NaN, or of a number divided by a scale of 0, and a zero point of another shape "
+             "than the scale",
      .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{11, SOURCES}, {19, SOURCES | HALVES}},
      .params = quantize_params, .eval = eval_quantize, .sample = sample_quantize, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 10},
