@@ -6,6 +6,7 @@
 #include "campaign/constant_nodes.h"
 #include "campaign/elsewhere.h"
 #include "campaign/experiment_trial.h"
+#include "campaign/made_lists.h"
 #include "campaign/node_alone.h"
 #include "campaign/other_data.h"
 #include "campaign/stand_in.h"
@@ -53,6 +54,7 @@ static const struct {
 #define CURE_VARIABLES "with-variables"
 #define CURE_FED "fed"
 #define CURE_COLUMNS "as-columns"
+#define CURE_MADE "made-two-dims"
 
 /* Classes of inputs that may be at fault whatever the operator, and the cure that names them. */
 static const struct {
@@ -316,6 +318,31 @@ static struct test_case *try_constants(const struct experiments *how, struct tes
     return try_constants_of(how, test, cures);
 }
 
+/* Whether rows or columns in the place of lists that nodes make are the cure, and not the node that makes
+ * rows or columns of them. */
+static bool is_cured_of_lists(const struct experiments *how, const struct node_values *values, size_t node)
+{
+    if (!is_right(how, made_lists_as(values, node, MADE_ROWS)) &&
+        !is_right(how, made_lists_as(values, node, MADE_COLUMNS)))
+        return false;
+    enum answer control = answer_to(how, made_lists_as(values, node, MADE_LISTS));
+    return control != ANSWER_UNKNOWN && control != ANSWER_RIGHT;
+}
+
+/* All lists that nodes make, or those of one node where the others must stay as they are. */
+static bool tells_of_made_lists(const struct experiments *how, const struct test_case *test)
+{
+    size_t nodes = test_case_model(test, NULL)->graph->n_node;
+    double start = clock_seconds();
+    struct node_values *values = nodes > 1 ? node_values_new(test) : NULL;
+    bool cured = values && (is_cured_of_lists(how, values, MADE_OR_GIVEN) ||
+                            is_cured_of_lists(how, values, MADE_BY_ALL));
+    for (size_t i = 0; values && !cured && i < nodes && clock_seconds() - start < FORM_SECONDS; i++)
+        cured = is_cured_of_lists(how, values, i);
+    node_values_free(values);
+    return cured;
+}
+
 static void try_forms(const struct experiments *how, const struct trial_done *done,
                       struct finding_evidence *evidence)
 {
@@ -332,6 +359,8 @@ static void try_forms(const struct experiments *how, const struct trial_done *do
             join(&cures, data[i].cure);
     if (as_columns(how, done))
         join(&cures, CURE_COLUMNS);
+    if (tells_of_made_lists(how, test))
+        join(&cures, CURE_MADE);
     evidence->cures = arena_strdup(&evidence->arena, cures.data);
     test_case_free(base);
     str_release(&cures);
@@ -379,7 +408,8 @@ static void look_elsewhere(const struct experiments *how, bool lists, struct fin
     struct str general;
     str_init(&general);
     for (size_t i = 0; i < ELSEWHERE_CLASSES; i++) {
-        bool columns = i == ELSEWHERE_LISTS && evidence_has_cure(evidence, CURE_COLUMNS);
+        bool columns = i == ELSEWHERE_LISTS &&
+                       (evidence_has_cure(evidence, CURE_COLUMNS) || evidence_has_cure(evidence, CURE_MADE));
         bool cured = evidence_has_cure(evidence, classes[i].cure) && (i != ELSEWHERE_LISTS || lists);
         if ((columns || cured) && fails_elsewhere(how, (enum elsewhere_class)i))
             join(&general, classes[i].name);

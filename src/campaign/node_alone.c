@@ -98,12 +98,22 @@ bool node_values_constant(const struct node_values *values, size_t node)
     return values->constant[node];
 }
 
+const struct test_case *node_values_case(const struct node_values *values)
+{
+    return values->test;
+}
+
 static struct tensor *find(const struct node_values *values, const char *name)
 {
     for (size_t i = 0; i < values->count; i++)
         if (text_equal(values->names[i], name))
             return &values->tensors[i];
     return NULL;
+}
+
+const struct tensor *node_values_find(const struct node_values *values, const char *name)
+{
+    return find(values, name);
 }
 
 static bool is_constant(const struct node_values *values, const char *name)

@@ -15,6 +15,12 @@ struct node_values;
 struct node_values *node_values_new(const struct test_case *test);
 void node_values_free(struct node_values *values);
 
+/* The case that they are of. */
+const struct test_case *node_values_case(const struct node_values *values);
+
+/* The value that a node makes, by its name; NULL when none does. */
+const struct tensor *node_values_find(const struct node_values *values, const char *name);
+
 /* The place of a node in an order in which every node comes after those that it depends on. */
 size_t node_values_at(const struct node_values *values, size_t place);
 

@@ -21,6 +21,13 @@ struct test_case *other_data_finish(struct test_case *other, const struct model 
 bool other_data_same_results(const struct test_case *a, const struct test_case *b);
 bool other_data_same_elements(const struct test_case *a, const struct test_case *b);
 
+/* Whether a node takes the value as a parameter, such as axes, and not as data. */
+bool other_data_is_parameter(const struct model *model, const char *name);
+
+/* Makes a matrix of one row, or column, of every list among inputs and constants that is no parameter; false
+ * when there is none. */
+bool other_data_make_matrices(struct test_case *other, struct model *model, bool columns);
+
 /* Every NaN and infinity of inputs and weights becomes 1. */
 struct test_case *other_data_finite(const struct test_case *test);
 

@@ -25,8 +25,7 @@ static bool make_column(struct tensor *tensor)
     return list;
 }
 
-/* Whether a node takes the value as a parameter, such as axes, and not as data. */
-static bool is_parameter(const struct model *model, const char *name)
+bool other_data_is_parameter(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
@@ -45,7 +44,7 @@ static bool change_inputs(struct test_case *other, struct model *model, bool (*c
 {
     bool changed = false;
     for (size_t i = 0; i < other->n_inputs; i++)
-        if (other->inputs[i].kind == VALUE_TENSOR && !is_parameter(model, other->inputs[i].name))
+        if (other->inputs[i].kind == VALUE_TENSOR && !other_data_is_parameter(model, other->inputs[i].name))
             changed |= change(&other->inputs[i].tensors[0]);
     other_data_declare_inputs(model, other);
     return changed;
@@ -57,7 +56,8 @@ static bool change_constants(struct model *model, bool (*change)(struct tensor *
     for (size_t i = 0; i < model->graph->n_initializer; i++) {
         struct tensor tensor;
         const char *name = model->graph->initializer[i]->name;
-        if (is_parameter(model, name) || model_tensor_read(model->graph->initializer[i], &tensor, NULL))
+        if (other_data_is_parameter(model, name) ||
+            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
             continue;
         changed |= change(&tensor) && model_replace_initializer(model, name, &tensor, NULL) == 0;
         tensor_release(&tensor);
@@ -136,7 +136,7 @@ static bool are_all_lists(const struct test_case *test, const struct model *mode
             return false;
     for (size_t i = 0; i < model->graph->n_initializer; i++)
         if (model->graph->initializer[i]->n_dims != 1 &&
-            !is_parameter(model, model->graph->initializer[i]->name))
+            !other_data_is_parameter(model, model->graph->initializer[i]->name))
             return false;
     return true;
 }
@@ -162,15 +162,17 @@ static struct test_case *with_rows(const struct test_case *test, bool constants)
     return finish_rows(test, other, model, changed);
 }
 
+bool other_data_make_matrices(struct test_case *other, struct model *model, bool columns)
+{
+    bool changed = change_inputs(other, model, columns ? make_column : make_row);
+    return change_constants(model, columns ? make_column : make_row) || changed;
+}
+
 struct test_case *other_data_rows(const struct test_case *test)
 {
     struct model *model;
     struct test_case *other = other_data_begin(test, &model);
-    if (!other)
-        return NULL;
-    bool changed = change_inputs(other, model, make_row);
-    changed |= change_constants(model, make_row);
-    return finish_rows(test, other, model, changed);
+    return other ? finish_rows(test, other, model, other_data_make_matrices(other, model, false)) : NULL;
 }
 
 struct test_case *other_data_two_dims(const struct test_case *test)

@@ -514,7 +514,7 @@ static bool add_general(struct str *out, const struct signature *signature,
         "axes-sorted", "axes-forward", "steps-forward", "ranked",   "filled",       "finite",
         "other-type",  "another-type", "identity",      "defaults", "above-lowest", NULL};
     const char *class = NULL;
-    bool columns = evidence_has_cure(evidence, "as-columns");
+    bool columns = evidence_has_cure(evidence, "as-columns") || evidence_has_cure(evidence, "made-two-dims");
     if (text_equal(evidence->main, "MatMul")) { /* to which a vector is no list */
         if (columns || evidence_has_cure(evidence, "two-dims"))
             class = "MatMul|vectors";

@@ -113,6 +113,8 @@ static void test_one_class_of_inputs(void **state)
         {"wrong|opencv|CumSum|f32||", "{\"cures\": \"two-dims\", \"general\": \"lists\"}"},
         {"refused|opencv|nary_eltwise_layers.cpp|||nary_eltwise_layers.cpp:#: 'findCommonShape'",
          "{\"cures\": \"expanded+two-dims+as-columns\", \"general\": \"lists\", \"main\": \"Add\"}"},
+        {"wrong|opencv|Reshape+Mul|f32||",
+         "{\"cures\": \"input-as-initializer+made-two-dims\", \"general\": \"lists\", \"main\": \"Mul\"}"},
         {"refused|opencv|Einsum|||einsum_layer.cpp:#: 'processEquation'",
          "{\"cures\": \"filled+as-columns\", \"general\": \"lists\", \"main\": \"Einsum\"}"},
     };

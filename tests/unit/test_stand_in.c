@@ -2,6 +2,7 @@
 #include "scene.h"
 
 #include "campaign/as_columns.h"
+#include "campaign/made_lists.h"
 #include "campaign/node_alone.h"
 #include "campaign/other_data.h"
 #include "campaign/stand_in.h"
@@ -180,6 +181,33 @@ static void test_columns(void **state)
     scene_close(&scene);
 }
 
+/* Lists that a node makes, in another form; where another node needs them as they are, there is none. */
+static void test_made_lists(void **state)
+{
+    (void)state;
+    struct test_case *test = case_of_text("g (float[2,3] x, float s) => (float[6] y) <int64[1] d = {6}> "
+                                          "{ l = Reshape(x, d) y = Mul(l, s) }",
+                                          1);
+    struct node_values *values = node_values_new(test);
+    for (enum made_form form = MADE_ROWS; form <= MADE_LISTS; form++) {
+        struct test_case *made = made_lists_as(values, MADE_BY_ALL, form);
+        assert_right(made, "Reshape", 3);
+        assert_int_equal(test_case_model(made, NULL)->graph->output[0]->type->tensor_type->shape->n_dim,
+                         form == MADE_LISTS ? 1 : 2);
+        test_case_free(made);
+    }
+    assert_null(made_lists_as(values, 1, MADE_ROWS)); /* nothing takes what it makes */
+    node_values_free(values);
+    test_case_free(test);
+    test = case_of_text("g (float[2,3] x) => (float[12] y) <int64[1] d = {6}, int64[1] t = {2}> "
+                        "{ l = Reshape(x, d) y = Tile(l, t) }",
+                        1);
+    values = node_values_new(test);
+    assert_null(made_lists_as(values, MADE_BY_ALL, MADE_ROWS));
+    node_values_free(values);
+    test_case_free(test);
+}
+
 /* Results that a node can do without. */
 static void test_fewer_outputs(void **state)
 {
@@ -197,9 +225,10 @@ static void test_fewer_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),   cmocka_unit_test(test_found),
-        cmocka_unit_test(test_none),    cmocka_unit_test(test_other_forms),
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_fewer_outputs),
+        cmocka_unit_test(test_parts),         cmocka_unit_test(test_found),
+        cmocka_unit_test(test_none),          cmocka_unit_test(test_other_forms),
+        cmocka_unit_test(test_columns),       cmocka_unit_test(test_made_lists),
+        cmocka_unit_test(test_fewer_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,8 +55,26 @@ static void test_scalars(void **state)
     scene_close(&scene);
 }
 
+/* A list that a node makes: as a row it is no fault any more, and with a node more it still is. */
+static void test_made_lists(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    scene_open(&scene, LABELS("opencv"));
+    look(&scene,
+         "g (float[1] x, float[1] z) => (float[2] y) <int64[1] d = {1}> "
+         "{ l = Reshape(x, d) y = Concat<axis = 0>(z, l) }",
+         &evidence);
+    assert_true(evidence_has_cure(&evidence, "made-two-dims"));
+    assert_string_equal(evidence.general, "lists");
+    evidence_release(&evidence);
+    scene_close(&scene);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists), cmocka_unit_test(test_scalars)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists), cmocka_unit_test(test_scalars),
+                                       cmocka_unit_test(test_made_lists)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
