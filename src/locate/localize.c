@@ -342,6 +342,21 @@ static void rerun_fixed(struct localizing *localizing)
     localizing->result->cause.fixed = NULL;
 }
 
+/* The nodes of the settlement in the order that a part cut out of the model has them in. */
+static const size_t *nodes_of_part(struct localizing *localizing)
+{
+    const struct settlement *settlement = &localizing->settlement;
+    const size_t *position = localizing->search.test.index.position;
+    size_t *nodes = arena_array(&localizing->result->arena, settlement->count, sizeof *nodes);
+    for (size_t i = 0; i < settlement->count; i++) {
+        size_t at = i;
+        for (; at > 0 && position[nodes[at - 1]] > position[settlement->nodes[i]]; at--)
+            nodes[at] = nodes[at - 1];
+        nodes[at] = settlement->nodes[i];
+    }
+    return nodes;
+}
+
 static int conclude_cause(struct localizing *localizing, struct error *err)
 {
     struct cause *cause = &localizing->result->cause;
@@ -359,7 +374,7 @@ static int conclude_cause(struct localizing *localizing, struct error *err)
         return 0;
     }
     struct cause_options options = {.seconds = localizing->which->cause_seconds,
-                                    .nodes = localizing->result->culprits};
+                                    .nodes = nodes_of_part(localizing)};
     bool rerun = localizing->which->method & LOCALIZE_RERUN &&
                  localizing->result->n_nodes > settlement->count &&
                  localizing->search.record.wanted <= RERUN_BYTES;

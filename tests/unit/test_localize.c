@@ -181,6 +181,18 @@ static struct model *behind_conv(void)
     return model;
 }
 
+/* Parameters that are tried are those of the Conv, as a Relu has none. */
+static void check_tries(const struct cause *cause)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cause->n_tries; i++)
+        if (cause->tries[i].to.parameter) {
+            assert_int_equal(cause->tries[i].to.node, 1);
+            count++;
+        }
+    assert_true(count > 0);
+}
+
 /* The Conv is right, and its value is shown: it is where the Relu goes wrong, but not to blame. */
 static void who_is_wrong_behind_another_is_blamed_without_it(void **state)
 {
@@ -196,10 +208,12 @@ static void who_is_wrong_behind_another_is_blamed_without_it(void **state)
     scene_open(&scene, "reference:fault=relu-tail");
     struct localize_case where = scene.which;
     where.test = test;
+    where.method |= LOCALIZE_CAUSE;
     assert_int_equal(localize(&found, &where, NULL), 0);
     assert_int_equal(found.kind, VERDICT_WRONG);
     assert_int_equal(found.n_culprits, 1);
     assert_int_equal(found.culprits[0], 2);
+    check_tries(&found.cause);
     assert_int_equal(found.n_behind, 1);
     assert_int_equal(found.behind[0], 1);
     assert_false(found.fused);
