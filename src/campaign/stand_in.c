@@ -45,6 +45,13 @@ static bool is_fault(const struct trial_done *whole, const struct trial_done *al
            (!experiment_answered(whole) && (!added || same_message(whole, alone)));
 }
 
+/* An engine that died may as well have given an answer, by chance. One that is wrong without this node, too,
+ * tells of another node. */
+static bool is_death_of_wrong(const struct trial_done *whole, const struct trial_done *alone)
+{
+    return verdict_is(kind_of(whole), CLASS_DEATH) && experiment_answered(alone);
+}
+
 /*
  * Whether the rest of the model does not fail as the whole does: other failures are other bugs. Of a rest
  * without an answer one does not know what it would be, so it counts where node and whole fail alike: both
@@ -53,7 +60,11 @@ static bool is_fault(const struct trial_done *whole, const struct trial_done *al
 static bool is_cured(const struct trial_done *whole, const struct trial_done *alone,
                      const struct trial_done *rest)
 {
-    if (verdict_is(kind_of(rest), CLASS_AGREES) || (kin_of(rest) == KIN_TYPE && kin_of(whole) != KIN_TYPE))
+    if (verdict_is(kind_of(rest), CLASS_AGREES))
+        return true;
+    if (is_death_of_wrong(whole, alone))
+        return experiment_right_but_for_type(rest);
+    if (kin_of(rest) == KIN_TYPE && kin_of(whole) != KIN_TYPE)
         return true;
     if (verdict_is(kind_of(whole), CLASS_NO_ANSWER))
         return experiment_answered(rest) || (verdict_is(kind_of(rest), CLASS_NO_ANSWER) &&
@@ -70,7 +81,7 @@ static bool is_cured_without(const struct experiments *how, const struct trial_d
         struct trial_done done;
         struct test_case *rest = node_replaced(values, node, constant, &nothing);
         if (nothing)
-            return true;
+            return !is_death_of_wrong(whole, alone);
         if (!rest || !experiment_try(how, rest, false, &done))
             return false;
         lacks = verdict_is(kind_of(&done), CLASS_LACK);

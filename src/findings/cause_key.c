@@ -575,12 +575,21 @@ static bool add_operands(struct str *out, const struct signature *signature,
     return true;
 }
 
+/* Of an answer, leaving out a wrong result always helps: it is to blame where nothing else does, whatever the
+ * parameters, and where it is not an element type that the engine does not have. */
+static bool is_never_right(const struct signature *signature, const struct finding_evidence *evidence)
+{
+    bool of_type = kin_of(signature) == KIN_TYPE && text_equal(coarse_type(evidence->wanted), "integers");
+    return evidence->by_operator && text_equal(evidence->cures, "fewer-outputs") && !of_type;
+}
+
 /* Results that a node need not give; without an answer it is chance where that is noticed. */
 static bool add_outputs(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
 {
-    if ((kin_of(signature) != KIN_REFUSAL && kin_of(signature) != KIN_CRASH) || !is_one_operator(evidence) ||
-        !evidence_has_cure(evidence, "fewer-outputs"))
+    bool answered = kin_of(signature) != KIN_REFUSAL && kin_of(signature) != KIN_CRASH;
+    if (!is_one_operator(evidence) || !evidence_has_cure(evidence, "fewer-outputs") ||
+        (answered && !is_never_right(signature, evidence)))
         return false;
     str_printf(out, "any|%s|%s|cured by fewer-outputs", signature->engine, evidence->main);
     return true;

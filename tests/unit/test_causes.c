@@ -192,12 +192,31 @@ static void test_one_parameter_or_result(void **state)
          "{\"cures\": \"fewer-outputs\", \"main\": \"LayerNormalization\", "
          "\"alone\": \"refused|opencv|net_impl.cpp|||net_impl.cpp:#: 'getLayerData'\"}"},
     };
+    static const struct row mask[] = {
+        {"crash|opencv|Dropout|any||", "{\"cures\": \"fewer-outputs\", \"main\": \"Dropout\"}"},
+        {"dtype|opencv|Dropout|f32||",
+         "{\"cures\": \"fewer-outputs\", \"main\": \"Dropout\", \"by_operator\": true, \"wanted\": \"bool\", "
+         "\"made\": \"float32\"}"},
+        {"wrong|opencv|Dropout|f32||",
+         "{\"cures\": \"fewer-outputs\", \"main\": \"Dropout\", \"by_operator\": true}"},
+    };
+    /* Nothing is said of why a result is wrong where it depends on something, or is of a wrong type alone. */
+    static const struct row indices[] = {
+        {"refused|opencv|MaxPool|||x.cpp:#: 'f'", "{\"cures\": \"fewer-outputs\", \"main\": \"MaxPool\"}"},
+        {"wrong|opencv|MaxPool|f32||",
+         "{\"cures\": \"above-lowest+fewer-outputs\", \"main\": \"MaxPool\", \"by_operator\": true}"},
+        {"dtype|opencv|MaxPool|f32||", "{\"cures\": \"fewer-outputs\", \"main\": \"MaxPool\", "
+                                       "\"by_operator\": true, \"wanted\": \"int64\", "
+                                       "\"made\": \"float32\"}"},
+    };
     same(weights, COUNT(weights));
     same(data, COUNT(data));
     same(negative, COUNT(negative));
     same(left_out, COUNT(left_out));
     same(deaths, COUNT(deaths));
     same(further, COUNT(further));
+    same(mask, COUNT(mask));
+    apart(indices, COUNT(indices));
 }
 
 static void test_one_place_or_type(void **state)

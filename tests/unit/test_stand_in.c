@@ -100,6 +100,33 @@ static void test_none(void **state)
     scene_close(&scene);
 }
 
+static bool stands_for(const struct scene *scene, struct trial_done *whole, enum verdict_kind kind,
+                       enum outcome outcome)
+{
+    struct trial_done alone;
+    whole->judgement.verdicts[0].kind = kind;
+    whole->results[0].outcome = outcome;
+    bool found = stand_in_find(&(struct experiments){.panel = &scene->panel}, whole, &alone);
+    if (found)
+        trial_done_release(&alone);
+    return found;
+}
+
+/* Without one node that is wrong there still is another, which may be the one of which an engine dies. */
+static void test_death(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene, LABELS(padded));
+    struct trial_done whole =
+        try_on(&scene, "g (float[6] x, float[6] z) => (float[4] y, float[4] w) <int64[2] p = {-1, -1}> "
+                       "{ a = Abs(x) c = Pad(a, p) y = Neg(c) b = Abs(z) d = Pad(b, p) w = Neg(d) }");
+    assert_true(stands_for(&scene, &whole, VERDICT_FAILED, OUTCOME_FAILED));
+    assert_false(stands_for(&scene, &whole, VERDICT_CRASH, OUTCOME_CRASH));
+    trial_done_release(&whole);
+    scene_close(&scene);
+}
+
 /* Axes, and lists as rows. */
 static void test_other_forms(void **state)
 {
@@ -225,10 +252,10 @@ static void test_fewer_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),         cmocka_unit_test(test_found),
-        cmocka_unit_test(test_none),          cmocka_unit_test(test_other_forms),
-        cmocka_unit_test(test_columns),       cmocka_unit_test(test_made_lists),
-        cmocka_unit_test(test_fewer_outputs),
+        cmocka_unit_test(test_death),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_found),       cmocka_unit_test(test_none),
+        cmocka_unit_test(test_other_forms), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_made_lists),  cmocka_unit_test(test_fewer_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
