@@ -36,16 +36,21 @@ static bool is_near(const struct tensor *right, const struct tensor *got)
     return true;
 }
 
-bool experiment_right_but_for_type(const struct trial_done *done)
+bool experiment_is_near(const struct result *right, const struct result *got)
 {
-    const struct result *got = &done->results[0], *right = &done->reference;
-    if (done->judgement.verdicts[0].kind != VERDICT_DTYPE || got->count != right->count)
+    if (got->count != right->count)
         return false;
     for (size_t i = 0; i < got->count; i++)
         if (got->outputs[i].kind != VALUE_TENSOR || right->outputs[i].kind != VALUE_TENSOR ||
             !is_near(&right->outputs[i].tensors[0], &got->outputs[i].tensors[0]))
             return false;
     return true;
+}
+
+bool experiment_right_but_for_type(const struct trial_done *done)
+{
+    return done->judgement.verdicts[0].kind == VERDICT_DTYPE &&
+           experiment_is_near(&done->reference, &done->results[0]);
 }
 
 bool experiment_gives_scalar(const struct trial_done *done)

@@ -19,6 +19,9 @@ bool experiment_answered(const struct trial_done *done);
  * shapes, and the numbers are near. */
 bool experiment_right_but_for_type(const struct trial_done *done);
 
+/* Whether the results have the right shapes and numbers, whatever their element types. */
+bool experiment_is_near(const struct result *right, const struct result *got);
+
 /* Whether some right result is a scalar. */
 bool experiment_gives_scalar(const struct trial_done *done);
 

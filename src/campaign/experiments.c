@@ -6,6 +6,7 @@
 #include "campaign/constant_nodes.h"
 #include "campaign/elsewhere.h"
 #include "campaign/experiment_trial.h"
+#include "campaign/integer_constants.h"
 #include "campaign/made_lists.h"
 #include "campaign/node_alone.h"
 #include "campaign/other_data.h"
@@ -343,6 +344,17 @@ static bool tells_of_made_lists(const struct experiments *how, const struct test
     return cured;
 }
 
+/* Where a constant cannot be an input, other forms tell whether it is read wrong. */
+static void try_integers(const struct experiments *how, const struct trial_done *done, struct str *cures,
+                         struct finding_evidence *evidence)
+{
+    const char *type, *cure = *evidence->constant ? NULL : integer_constants_misread(how, done, &type);
+    if (!cure)
+        return;
+    join(cures, cure);
+    evidence->constant = type;
+}
+
 static void try_forms(const struct experiments *how, const struct trial_done *done,
                       struct finding_evidence *evidence)
 {
@@ -352,6 +364,7 @@ static void try_forms(const struct experiments *how, const struct trial_done *do
     struct test_case *base = try_constants(how, test, &cures);
     if (base)
         try_rules(how, base, &cures, evidence);
+    try_integers(how, done, &cures, evidence);
     for (size_t i = 0; base && i < sizeof data / sizeof *data; i++)
         if (!evidence_has_word(cures.data, data[i].cure) &&
             answer_to(how, data[i].make(base)) >=

@@ -29,6 +29,8 @@ static const struct {
     {"broadcast-expanded", CLASS_OPERANDS},
     {"pairwise", CLASS_OPERANDS},
     {"initializer-as-input", CLASS_CONSTANTS},
+    {"constant-by-cast", CLASS_CONSTANTS},
+    {"constant-as-bits", CLASS_CONSTANTS},
     {"input-as-initializer", CLASS_CONSTANTS},
     {"defaults", CLASS_OTHER},
     {"other-type", CLASS_TYPES},
@@ -184,7 +186,8 @@ static bool is_shared(enum class_kind kind)
 static bool reads_integers(const struct finding_evidence *evidence, enum class_kind kind)
 {
     return kind == CLASS_CONSTANTS && text_equal(coarse_type(evidence->constant), "integers") &&
-           evidence_has_cure(evidence, "initializer-as-input");
+           (evidence_has_cure(evidence, "initializer-as-input") ||
+            evidence_has_cure(evidence, "constant-by-cast"));
 }
 
 /* The operators of a kind, and what cures them. False when no cure is about a class of inputs. How operands
@@ -207,7 +210,7 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
                    read       ? "any"
                    : operands ? "elementwise"
                               : cause_mates(name),
-                   types, cure.data);
+                   types, read ? "constants" : cure.data);
     str_release(&cure);
     return kind != CLASS_KINDS;
 }
@@ -436,7 +439,8 @@ static bool is_class_first(const char *name, const struct finding_evidence *evid
     enum class_kind kind = add_cure(&cure, evidence);
     str_release(&cure);
     return kind == CLASS_AXES || (is_shared(kind) && is_broadcasting(name)) ||
-           reads_integers(evidence, kind) || evidence_has_cure(evidence, "finite");
+           reads_integers(evidence, kind) || evidence_has_cure(evidence, "constant-as-bits") ||
+           evidence_has_cure(evidence, "finite");
 }
 
 /* An engine that dies of a model without inputs, always in the same place. */

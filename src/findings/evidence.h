@@ -23,9 +23,11 @@ struct finding_evidence {
      * "filled" tensors in the place of empty ones, "ranked" ones of scalars, inputs of "two-dims" in the
      * place of lists, and data of "another-type"; "as-columns" where the failure is what is right for columns
      * in the place of lists (campaign/as_columns.h); "made-two-dims" where rows or columns in the place of
-     * lists that nodes make do not fail (campaign/made_lists.h); "fewer-outputs", without those that the node
-     * can do without. Of a case without an answer: outputs that are sums "with-variables"; a node on
-     * constants alone that is "fed" a variable, where another failure is a cure, too. */
+     * lists that nodes make do not fail (campaign/made_lists.h); "constant-by-cast" and "constant-as-bits"
+     * where a constant of integers is read wrong (campaign/integer_constants.h); "fewer-outputs", without
+     * those that the node can do without. Of a case without an answer: outputs that are sums
+     * "with-variables"; a node on constants alone that is "fed" a variable, where another failure is a cure,
+     * too. */
     const char *cures;
     const char *constant; /* the element type of the constant that must be one, "uint8" */
     /* Classes of inputs that the failure needs and that unrelated operators fail on, too: "constants",

@@ -142,6 +142,9 @@ static void test_one_class_of_inputs(void **state)
     static const struct row shifted[] = {
         {"wrong|opencv|Pow|f32||", "{\"cures\": \"initializer-as-input\", \"constant\": \"uint8\"}"},
         {"wrong|opencv|Less|int8>bool||", "{\"cures\": \"initializer-as-input\", \"constant\": \"uint8\"}"},
+        {"wrong|opencv|DequantizeLinear|int8>f32||",
+         "{\"cures\": \"constant-by-cast\", \"constant\": \"uint8\", \"parameter\": \"x_zero_point\", "
+         "\"value\": \"0\", \"owner\": \"DequantizeLinear\", \"main\": \"DequantizeLinear\"}"},
     };
     same(axes, COUNT(axes));
     same(lists, COUNT(lists));
@@ -200,6 +203,19 @@ static void test_one_parameter_or_result(void **state)
         {"wrong|opencv|Dropout|f32||",
          "{\"cures\": \"fewer-outputs\", \"main\": \"Dropout\", \"by_operator\": true}"},
     };
+    /* Each operator that takes the bits of integers for those of floats does so by itself. */
+    static const struct row bits[] = {
+        {"wrong|opencv|Clip|int||", "{\"cures\": \"constant-as-bits\", \"constant\": \"int32\", "
+                                    "\"parameter\": \"max\", \"value\": \"1\", \"owner\": \"Clip\"}"},
+        {"wrong|opencv|PRelu|int||", "{\"cures\": \"constant-as-bits\", \"constant\": \"int32\"}"},
+        {"wrong|opencv|Gemm|int||", "{\"cures\": \"initializer-as-input\", \"constant\": \"int32\"}"},
+    };
+    static const struct row bound[] = {
+        {"wrong|opencv|Clip|int||", "{\"cures\": \"constant-as-bits\", \"constant\": \"int32\", "
+                                    "\"parameter\": \"max\", \"value\": \"1\", \"owner\": \"Clip\"}"},
+        {"wrong|opencv|Clip|any||", "{\"cures\": \"constant-as-bits\", \"constant\": \"int32\", "
+                                    "\"parameter\": \"min\", \"value\": \"1\", \"owner\": \"Clip\"}"},
+    };
     /* Nothing is said of why a result is wrong where it depends on something, or is of a wrong type alone. */
     static const struct row indices[] = {
         {"refused|opencv|MaxPool|||x.cpp:#: 'f'", "{\"cures\": \"fewer-outputs\", \"main\": \"MaxPool\"}"},
@@ -217,6 +233,8 @@ static void test_one_parameter_or_result(void **state)
     same(further, COUNT(further));
     same(mask, COUNT(mask));
     apart(indices, COUNT(indices));
+    apart(bits, COUNT(bits));
+    same(bound, COUNT(bound));
 }
 
 static void test_one_place_or_type(void **state)

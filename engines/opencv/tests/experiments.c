@@ -72,9 +72,33 @@ static void test_made_lists(void **state)
     scene_close(&scene);
 }
 
+/* Constants of integers that are read wrong, in places where they cannot be inputs. */
+static void test_integers(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    scene_open(&scene, LABELS("opencv"));
+    look(
+        &scene,
+        "g (uint8[1,2] x) => (float[1,2] y) <float s = {1}, uint8 z = {0}> { y = DequantizeLinear(x, s, z) }",
+        &evidence);
+    assert_true(evidence_has_cure(&evidence, "constant-by-cast"));
+    assert_string_equal(evidence.constant, "uint8");
+    evidence_release(&evidence);
+    look(&scene,
+         "g (int32[1,1,1,1] x) => (int32[1,1,1,2] y) <int64[8] p = {0,0,0,0,0,0,0,1}, int32 c = {5}> "
+         "{ y = Pad(x, p, c) }",
+         &evidence);
+    assert_true(evidence_has_cure(&evidence, "constant-as-bits"));
+    assert_string_equal(evidence.constant, "int32");
+    evidence_release(&evidence);
+    scene_close(&scene);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lists), cmocka_unit_test(test_scalars),
-                                       cmocka_unit_test(test_made_lists)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_integers), cmocka_unit_test(test_lists),
+                                       cmocka_unit_test(test_scalars), cmocka_unit_test(test_made_lists)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
