@@ -567,12 +567,14 @@ static bool add_computed(struct str *out, const struct signature *signature,
     return *evidence->computed;
 }
 
-/* Operands that are broadcast: written out they mean the same, and the symptom is chance. */
+/* Operands that are broadcast: written out they mean the same, and the symptom is chance. Of a list among
+ * them it is the same matter, where that it is a list is none. */
 static bool add_operands(struct str *out, const struct signature *signature,
                          const struct finding_evidence *evidence)
 {
     static const char *const cures[] = {"expanded", "broadcast-expanded", NULL};
-    if (!is_one_operator(evidence) || !has_any_cure(evidence, cures))
+    bool ranks = has_operands(evidence->main) && evidence_has_cure(evidence, "two-dims");
+    if (!is_one_operator(evidence) || !(ranks || has_any_cure(evidence, cures)))
         return false;
     str_printf(out, "any|%s|%s|cured by expanded", signature->engine,
                is_broadcasting(evidence->main) ? "elementwise" : cause_mates(evidence->main));

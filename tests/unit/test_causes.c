@@ -139,6 +139,12 @@ static void test_one_class_of_inputs(void **state)
         {"refused|opencv|Range|||an empty network", "{\"no_inputs\": true}"},
         {"refused|opencv|Acos|||an empty network", "{\"cures\": \"with-variables\", \"no_inputs\": true}"},
     };
+    static const struct row slopes[] = {
+        {"refused|opencv|elementwise_layers.cpp|||elementwise_layers.cpp:#: scale.total() in 'apply'",
+         "{\"cures\": \"broadcast-expanded+expanded\", \"main\": \"PRelu\"}"},
+        {"wrong|opencv|PRelu|f32||",
+         "{\"cures\": \"two-dims\", \"general\": \"lists\", \"main\": \"PRelu\"}"},
+    };
     static const struct row shifted[] = {
         {"wrong|opencv|Pow|f32||", "{\"cures\": \"initializer-as-input\", \"constant\": \"uint8\"}"},
         {"wrong|opencv|Less|int8>bool||", "{\"cures\": \"initializer-as-input\", \"constant\": \"uint8\"}"},
@@ -152,6 +158,7 @@ static void test_one_class_of_inputs(void **state)
     same(constants, COUNT(constants));
     same(of_constants, COUNT(of_constants));
     same(outputs, COUNT(outputs));
+    same(slopes, COUNT(slopes));
     same(shifted, COUNT(shifted));
 }
 
