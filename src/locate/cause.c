@@ -5,6 +5,7 @@
 #include "locate/cause_set.h"
 #include "locate/cause_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,41 @@ static void keep_tries(struct examination *look)
     }
 }
 
+/* How many of the sizes next to that of the first input along an axis cure. */
+static size_t cures_beside(struct examination *look, int axis, int64_t size)
+{
+    static const int64_t steps[] = {-2, -1, 1, 2};
+    size_t cures = 0;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char text[40];
+        double apart;
+        struct param_change change = {.way = WAY_SIZE, .text = text, .value = text, .alone = true};
+        const struct param_change *only = &change;
+        if (size + steps[i] < 2 || look->broken ||
+            examination_is_late(look)) /* of 1 most faults do not show */
+            continue;
+        snprintf(text, sizeof text, "%d,%lld", axis, (long long)(size + steps[i]));
+        cures += examination_try(look, &only, 1, &apart) == CHANGE_CURES;
+    }
+    return cures;
+}
+
+/* Whether wrong numbers come with some sizes alone, as where a quotient of sizes is rounded: then it is
+ * chance with which parameters. That only even sizes fail is not enough, and data that hardly shows the
+ * failure proves nothing. */
+static bool needs_its_sizes(struct examination *look)
+{
+    enum { ENOUGH = 3 };
+    if (!look->numbers || look->cause->by_data || !look->sets[0]->n_inputs ||
+        look->sets[0]->inputs[0].kind != VALUE_TENSOR)
+        return false;
+    const struct shape shape = look->sets[0]->inputs[0].tensors[0].shape;
+    bool needs = false;
+    for (int axis = 0; axis < shape.rank && !needs; axis++)
+        needs = cures_beside(look, axis, shape.dims[axis]) >= ENOUGH;
+    return needs;
+}
+
 static void try_everything(struct examination *look, struct weighing *weighing)
 {
     param_changes_init(&look->changes, look->sets[0]);
@@ -206,6 +242,7 @@ static void search_cause(struct examination *look, struct weighing *weighing)
     else if (set.count && look->options->whole)
         fix_network(look, set.changes, set.count);
     cause_set_release(&set);
+    cause->of_sizes = needs_its_sizes(look);
     keep_tries(look);
     cause_describe(look, weighing);
 }

@@ -70,7 +70,8 @@ struct cause {
     struct cause_value *conditions; /* parameters that are necessary too */
     const char *cure;               /* "auto_pad=NOTSET"; NULL unless parameters are the cause */
     const char *form;               /* an element type or size that cures, "float64"; or NULL */
-    bool by_data;                   /* other data drawn like it does not fail */
+    bool of_sizes; /* numbers are right with the sizes next to that of the first input along some axis */
+    bool by_data;  /* other data drawn like it does not fail */
     size_t n_tries;
     struct cause_try *tries;
     struct test_case *fixed; /* the whole case with the cure; NULL: none was wanted or can be made. The caller

@@ -29,15 +29,17 @@ static bool is_refusal(enum outcome outcome)
     return outcome == OUTCOME_REJECTED || outcome == OUTCOME_FAILED;
 }
 
-/* Where the failure is that there is no answer, an answer with an output of which ONNX says nothing is one.
- */
+/* Where the failure is that there is no answer, or one of a wrong form, any of the right form is one, also of
+ * no elements, or of elements of which ONNX says nothing. */
 static bool is_right(const struct examination *look, const struct verdict *verdict)
 {
-    return verdict_is(verdict->kind, CLASS_AGREES) && verdict->judged > 0 &&
-           (!verdict->blank || !look->wrong);
+    if (!look->numbers)
+        return verdict_is(verdict->kind, CLASS_AGREES | CLASS_UNJUDGED);
+    return verdict_is(verdict->kind, CLASS_AGREES) && verdict->judged > 0 && !verdict->blank;
 }
 
-/* A wrong answer is kept by a wrong answer, a crash by a crash, a refusal by a refusal. */
+/* A wrong answer is kept by a wrong answer, one of a wrong form by a wrong form, a crash by a crash, a
+ * refusal by a refusal. */
 static enum cause_end end_of(const struct examination *look, const struct result *result,
                              const struct verdict *verdict)
 {
@@ -45,7 +47,8 @@ static enum cause_end end_of(const struct examination *look, const struct result
     if (result->outcome == OUTCOME_OK) {
         if (is_right(look, verdict))
             return CHANGE_CURES;
-        kept = look->wrong && verdict_is_finding(verdict->kind);
+        kept = look->wrong && verdict_is_finding(verdict->kind) &&
+               (look->numbers || verdict_is(verdict->kind, CLASS_FORM));
     } else {
         kept = (look->refuses && is_refusal(result->outcome)) || (look->dies && is_death(result->outcome));
     }
@@ -78,10 +81,19 @@ static void run_attempt(struct examination *look, struct test_case *changed, boo
     result_release(&result);
 }
 
+static bool has_elements(const struct expected *expected)
+{
+    for (size_t i = 0; i < expected->count; i++)
+        if (expected->values[i].count)
+            return true;
+    return false;
+}
+
 /* --- The part as it is --- */
 
-/* Notes how it fails on a set of data; false when it does not. */
-static bool note_failure(struct examination *look, const struct test_case *part, struct expected *expected)
+/* How it fails on a set of data; VERDICT_UNTESTED when it does not. */
+static enum verdict_kind failure_on(struct examination *look, const struct test_case *part,
+                                    struct expected *expected)
 {
     const struct model *model = test_case_model(part, NULL);
     struct verdict verdict = {0};
@@ -91,33 +103,62 @@ static bool note_failure(struct examination *look, const struct test_case *part,
     if (!model || expected_compute(expected, model, model->graph->n_node > 1, part->inputs, part->n_inputs) ||
         under_test_run(look->test, model, part->inputs, part->n_inputs, 0, &result)) {
         result_release(&result);
-        return false;
+        return VERDICT_UNTESTED;
     }
     look->cause->runs++;
     if (result.outcome == OUTCOME_OK)
         expected_judge(expected, model, &result, &verdict);
     else
         verdict.kind = verdict_of_outcome(result.outcome);
-    bool fails = verdict_is_finding(verdict.kind) && !verdict_row(verdict.kind)->to_deadline;
-    look->wrong |= fails && result.outcome == OUTCOME_OK;
-    look->dies |= fails && is_death(result.outcome);
-    look->refuses |= fails && is_refusal(result.outcome);
     result_release(&result);
-    return fails;
+    bool fails = verdict_is_finding(verdict.kind) && !verdict_row(verdict.kind)->to_deadline;
+    return fails ? verdict.kind : VERDICT_UNTESTED;
+}
+
+static void note_failure(struct examination *look, enum verdict_kind kind)
+{
+    look->wrong |= kind != VERDICT_UNTESTED && !verdict_is(kind, CLASS_NO_ANSWER);
+    look->dies |= verdict_is(kind, CLASS_DEATH);
+    look->refuses |= verdict_is(kind, CLASS_REFUSAL);
+}
+
+/* Takes numbers that count up for the last set, where the part fails on them in the same way. */
+static void count_last_set(struct examination *look, enum verdict_kind kind)
+{
+    struct test_case *counted;
+    struct expected unused = {0};
+    bool same = !similar_data(&counted, look->sets[0], SIMILAR_COUNTED, NULL) &&
+                failure_on(look, counted, &unused) == kind;
+    expected_release(&unused);
+    if (same) {
+        test_case_free(look->sets[EXAMINATION_SETS - 1]);
+        look->sets[EXAMINATION_SETS - 1] = counted;
+    } else {
+        test_case_free(counted);
+    }
 }
 
 /* The part on the data at hand, and in *others on how many of the other sets it fails. */
 static bool note_failures(struct examination *look, size_t *others)
 {
-    struct expected unused;
+    struct expected expected;
     expected_release(&look->expected);
-    bool fails = note_failure(look, look->sets[0], &look->expected);
+    enum verdict_kind first = failure_on(look, look->sets[0], &look->expected);
     *others = 0;
-    for (size_t set = 1; set < EXAMINATION_SETS && fails; set++) {
-        *others += note_failure(look, look->sets[set], &unused);
-        expected_release(&unused);
+    if (first == VERDICT_UNTESTED)
+        return false;
+    note_failure(look, first);
+    count_last_set(look, first);
+    look->numbers = !verdict_is(first, CLASS_NO_ANSWER | CLASS_FORM);
+    look->idle = has_elements(&look->expected);
+    for (size_t set = 1; set < EXAMINATION_SETS; set++) {
+        enum verdict_kind kind = failure_on(look, look->sets[set], &expected);
+        note_failure(look, kind);
+        *others += kind != VERDICT_UNTESTED;
+        look->idle = look->idle && expected_apart(&look->expected, &expected) <= 0;
+        expected_release(&expected);
     }
-    return fails;
+    return true;
 }
 
 static void take_own_workers(struct examination *look)
@@ -165,7 +206,8 @@ enum cause_end examination_try(struct examination *look, const struct param_chan
             if (attempt.answered)
                 *apart = expected_apart(&look->expected, &first);
         } else {
-            depends = depends || (attempt.answered && expected_apart(&first, &attempt.expected) > 0);
+            depends = depends || (attempt.answered && has_elements(&first) &&
+                                  expected_apart(&first, &attempt.expected) > 0);
             expected_release(&attempt.expected);
         }
         if (end != CHANGE_CURES)
@@ -173,8 +215,9 @@ enum cause_end examination_try(struct examination *look, const struct param_chan
     }
     expected_release(&first);
     /* An answer that is the same for all data may be right by chance. That another spelling gives one at all
-     * is no chance. */
-    bool by_chance = !depends && (look->wrong || count > 1 || !changes[0]->synonym);
+     * is no chance, nor that one of the right form comes where no data can make another. */
+    bool by_chance =
+        !depends && (look->wrong || count > 1 || !changes[0]->synonym) && (look->numbers || !look->idle);
     return end == CHANGE_CURES && by_chance ? CHANGE_UNCLEAR : end;
 }
 

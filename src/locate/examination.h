@@ -9,7 +9,8 @@
 #include "locate/expected.h"
 #include "locate/param_change.h"
 
-/* Sets of data: the one at hand, two in which the elements change places, one of other elements. */
+/* Sets of data: the one at hand, two in which the elements change places, one of other elements: numbers that
+ * count up, where the part fails on them in the same way, or elements drawn like those at hand. */
 enum { EXAMINATION_SETS = 4 };
 
 struct examination {
@@ -22,6 +23,8 @@ struct examination {
     struct expected expected;  /* of the part as it is, on the data at hand */
     bool wrong, dies, refuses; /* how the part as it is fails; an engine that overwrites its memory may do
                                   now this, now that */
+    bool numbers;              /* the answer on the data at hand has the right form, but wrong numbers */
+    bool idle;                 /* the right answer has elements, and they are the same on all sets */
     bool broken;               /* the engine cannot be run any more */
 
     struct param_changes changes; /* those of parameters, then those of type and size */

@@ -53,9 +53,22 @@ static bool is_data(const struct model *model, const char *name, const struct te
     return tensor->type != DTYPE_STRING && tensor->count && !is_parameter(model, name);
 }
 
+/* Numbers that differ from their neighbours; none is 0 or 1, as in reduced cases, nor far from the others. */
+static void count_up(struct tensor *tensor)
+{
+    enum { PERIOD = 13, FIRST = 2 };
+    bool whole = !dtype_is_float(tensor->type);
+    for (size_t i = 0; i < tensor->count; i++) {
+        long double place = (long double)(i % PERIOD);
+        tensor_set(tensor, i, tensor->type == DTYPE_BOOL ? (i + 1) % 2 : FIRST + (whole ? place : place / 4));
+    }
+}
+
 static void make_similar(struct tensor *tensor, const struct tensor *from, size_t set, struct rng *rng)
 {
-    if (set <= SIMILAR_SHUFFLED)
+    if (set == SIMILAR_COUNTED)
+        count_up(tensor);
+    else if (set <= SIMILAR_SHUFFLED)
         shuffle(tensor, rng);
     else
         draw_again(tensor, from, rng);
@@ -75,7 +88,7 @@ static bool feeds_data(const struct model *model, const char *name)
     return false;
 }
 
-/* A model whose data are constants gets others. */
+/* Constants that are data get other elements. */
 static int vary_constants(struct model *model, size_t set, struct rng *rng, struct error *err)
 {
     int status = 0;
@@ -97,7 +110,7 @@ static int vary_constants(struct model *model, size_t set, struct rng *rng, stru
     return status;
 }
 
-/* Another case with the model, in which nothing but constants is data. */
+/* Another case with the model, whose constants are data. */
 static struct test_case *other_constants(const struct model *model, size_t set, struct rng *rng,
                                          struct error *err)
 {
@@ -122,7 +135,8 @@ int similar_data(struct test_case **similar, const struct test_case *first, size
             first->inputs[i].kind == VALUE_TENSOR &&
             is_data(model, first->inputs[i].name ? first->inputs[i].name : "", &first->inputs[i].tensors[0]);
     if (model)
-        *similar = given ? test_case_same_model(first) : other_constants(model, set, &rng, err);
+        *similar = given && set != SIMILAR_COUNTED ? test_case_same_model(first)
+                                                   : other_constants(model, set, &rng, err);
     if (!*similar || test_case_add_inputs(*similar, first->inputs, first->n_inputs, err))
         return -1;
     for (size_t i = 0; i < first->n_inputs; i++) {

@@ -96,12 +96,15 @@ static bool is_idle_after(struct examination *look, const struct param_change *c
 /*
  * Whether a means something only for the present value of b: whenever b is cured, no value of a changes the
  * answer (nearest_mode without mode=nearest, dilations of a kernel of size 1). Then a says more of the
- * failure.
+ * failure; but not a default, where another value only makes the wrong shape the right one (ceil_mode of
+ * pads).
  */
 static bool is_inside(struct examination *look, const struct weighed *a, const struct weighed *b)
 {
     size_t cures = 0;
-    for (size_t i = 0; i < look->n_params && a->node == b->node && a->apart > 0; i++) {
+    if (a->node != b->node || !(a->apart > 0) || (a->plain && !a->same_shape))
+        return false;
+    for (size_t i = 0; i < look->n_params; i++) {
         if (!is_change_of(look, i, b) || look->ends[i] != CHANGE_CURES)
             continue;
         if (!is_idle_after(look, &look->changes.items[i], a))
@@ -112,15 +115,16 @@ static bool is_inside(struct examination *look, const struct weighed *a, const s
 }
 
 /* The marks by which the cause is chosen among parameters with a cure, most important first. */
-enum { MARKS = 7 };
+enum { MARKS = 8 };
 
 static void marks_of(const struct weighed *one, bool marks[MARKS])
 {
     const bool all[MARKS] = {
         one->by_synonym, /* the same node, spelled otherwise, cures */
         is_switch(one),
-        !(one->apart > 0), /* the same answer: by other nodes, or by another value as it happens */
-        one->by_default,
+        !(one->apart > 0) && !one->plain, /* the same answer: by other nodes, or as it happens */
+        one->by_default,                  /* what is set, rather than what is left out */
+        !(one->apart > 0),
         !one->keeps && one->same_shape, /* every other value cures */
         one->same_shape,
         !one->plain,
