@@ -24,6 +24,24 @@ bool experiment_answered(const struct trial_done *done)
     return done->results[0].outcome == OUTCOME_OK;
 }
 
+bool experiment_died(const struct trial_done *done)
+{
+    return verdict_is(verdict_of_outcome(done->results[0].outcome), CLASS_DEATH);
+}
+
+bool experiment_right_form(const struct trial_done *done)
+{
+    const struct result *got = &done->results[0], *right = &done->reference;
+    if (got->outcome != OUTCOME_OK || !right->count || got->count != right->count)
+        return false;
+    for (size_t i = 0; i < got->count; i++)
+        if (got->outputs[i].kind != VALUE_TENSOR || right->outputs[i].kind != VALUE_TENSOR ||
+            got->outputs[i].tensors[0].type != right->outputs[i].tensors[0].type ||
+            !shape_equal(&got->outputs[i].tensors[0].shape, &right->outputs[i].tensors[0].shape))
+            return false;
+    return true;
+}
+
 static bool is_near(const struct tensor *right, const struct tensor *got)
 {
     if (right->type == DTYPE_STRING || got->type == DTYPE_STRING || !shape_equal(&right->shape, &got->shape))

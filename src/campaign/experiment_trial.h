@@ -15,6 +15,12 @@ bool experiment_try(const struct experiments *how, struct test_case *test, bool 
 /* Whether the engine gave an answer, right or not. */
 bool experiment_answered(const struct trial_done *done);
 
+/* Whether the engine ended. */
+bool experiment_died(const struct trial_done *done);
+
+/* Whether the answer has the right element types and shapes. */
+bool experiment_right_form(const struct trial_done *done);
+
 /* Whether the answer is right but for its element types, of which some engines have few: it has the right
  * shapes, and the numbers are near. */
 bool experiment_right_but_for_type(const struct trial_done *done);

@@ -37,21 +37,27 @@ static const struct {
     const char *cure;
     struct test_case *(*make)(const struct test_case *test);
     bool other_failure; /* of no answer, another failure is a cure, too: that of another bug */
+    bool same_meaning;  /* of an engine that ends, any other failure is a cure: it lives */
+    struct test_case *(*also)(const struct test_case *test); /* must cure as well, where it can be made */
 } data[] = {
-    {"axes-forward", other_data_axes_forward},
-    {"axes-sorted", other_data_axes_sorted},
+    {"axes-forward", other_data_axes_forward, .same_meaning = true},
+    {"axes-sorted", other_data_axes_sorted, .same_meaning = true},
     {"steps-forward", other_data_steps_forward, .other_failure = true},
     {"expanded", other_data_expanded},
     {"finite", other_data_finite},
-    {"above-lowest", other_data_above_lowest},
+    /* -infinity is lower than the lowest; but that a number is so large may be what matters */
+    {"above-lowest", other_data_above_lowest, .also = other_data_largest},
+    {"moderate", other_data_moderate},
     {"filled", other_data_filled},
     {"ranked", other_data_ranked},
     {"two-dims", other_data_two_dims},
     {"two-dims", other_data_all_two_dims},
+    {"letters-kept", other_data_letters_kept},
     {"fewer-outputs", other_data_fewer_outputs, .other_failure = true},
 };
 
 #define CURE_TYPE "another-type"
+#define CURE_SIZE "another-size"
 #define CURE_VARIABLES "with-variables"
 #define CURE_FED "fed"
 #define CURE_COLUMNS "as-columns"
@@ -93,33 +99,25 @@ static void message_of(const struct experiments *how, const struct trial_done *d
         signature->message[0] = '\0';
 }
 
-/* Past the marks that tell, once each, that a message was passed on. */
-static const char *skip_marks(const char *message)
-{
-    return message + strspn(message, "> ");
-}
-
-/* Of messages that are cut off, what is there of both counts. */
 static bool same_words(const char *a, const char *b)
 {
-    const char *first = skip_marks(a), *second = skip_marks(b);
-    while (*first && *first == *second) {
-        first = skip_marks(first + 1);
-        second = skip_marks(second + 1);
-    }
-    return (!*first || !*second) && (*first == *second || strlen(*first ? b : a) + 1 >= MESSAGE_LIMIT);
+    return message_length(a) == message_length(b) && strncmp(a, b, message_length(a)) == 0;
 }
 
 static enum answer answer_of(const struct experiments *how, const struct trial_done *done)
 {
     enum verdict_kind kind = verdict_of(done)->kind;
     struct signature signature;
-    /* Zeros alone, or no elements, are no evidence of right numbers, but of an answer, and of its shape. */
-    bool formal = kind == VERDICT_MISTRUSTED && verdict_of(done)->no_evidence && !how->of_numbers;
+    /* Zeros alone, or elements of which ONNX says nothing, are no evidence of right numbers, but of an
+     * answer, and of its shape. */
+    bool formal = !how->of_numbers && ((kind == VERDICT_MISTRUSTED && verdict_of(done)->no_evidence) ||
+                                       (verdict_is(kind, CLASS_UNJUDGED) && experiment_right_form(done)));
     if (verdict_is(kind, CLASS_AGREES) || formal || (!how->of_type && experiment_right_but_for_type(done)))
         return ANSWER_RIGHT;
     if (verdict_is(kind, CLASS_DEVIATES))
         return ANSWER_WRONG;
+    if (how->deadly && verdict_is(kind, CLASS_OPEN) && !experiment_answered(done))
+        return experiment_died(done) ? ANSWER_UNKNOWN : ANSWER_FAILURE; /* refused, as it may be */
     if (!how->message)
         return ANSWER_UNKNOWN;
     if (experiment_answered(done)) /* which cannot be judged; any is more than none */
@@ -189,6 +187,12 @@ static void note_parameters(const struct experiments *how, const struct test_cas
     str_release(&names);
 }
 
+static void add_cure(struct finding_evidence *evidence, const char *cure)
+{
+    const char *before = evidence->cures;
+    evidence->cures = arena_printf(&evidence->arena, "%s%s%s", before, *before ? "+" : "", cure);
+}
+
 /* The parameter that makes the case fail. */
 static char *vary_parameters(const struct experiments *how, const struct test_case *test,
                              struct finding_evidence *evidence)
@@ -204,9 +208,9 @@ static char *vary_parameters(const struct experiments *how, const struct test_ca
         const struct cause *cause = &found.cause;
         evidence->by_operator = cause->certain && cause->kind == CAUSE_OPERATOR;
         if (cause->form && dtype_from_name(cause->form) != DTYPE_NONE)
-            evidence->cures = *evidence->cures
-                                  ? arena_printf(&evidence->arena, "%s+" CURE_TYPE, evidence->cures)
-                                  : CURE_TYPE;
+            add_cure(evidence, CURE_TYPE);
+        if (cause->of_sizes)
+            add_cure(evidence, CURE_SIZE);
         note_parameters(how, test, cause, evidence);
         if (cause->certain && cause->n_parameters)
             text = memory_strdup(cause->text);
@@ -260,26 +264,8 @@ static void try_rules(const struct experiments *how, struct test_case *test, str
     rewriting_steps_free(&steps);
 }
 
-/* Whether the first node is right with a variable in the place of its first constant. */
-static bool is_right_fed(const struct experiments *how, const struct test_case *alone)
-{
-    return is_right(how, constant_nodes_fed(alone, 0, false)) ||
-           is_right(how, constant_nodes_fed(alone, 0, true));
-}
-
-/* Whether the node is wrong on constants alone, or fails in another way than the case and not for lack of a
- * variable. */
-static bool folds_wrong_alone(const struct experiments *how, const struct node_values *values, size_t node)
-{
-    struct test_case *alone = node_alone(values, node, false);
-    enum answer answer = alone ? answer_to(how, test_case_share(alone)) : ANSWER_UNKNOWN;
-    bool wrong = answer == ANSWER_WRONG || (answer == ANSWER_FAILURE && !is_right_fed(how, alone));
-    test_case_free(alone);
-    return wrong;
-}
-
-/* Whether some node does: then it is no variable that lacks, and a node behind it that is fed only does
- * without it. */
+/* Whether some node fails in another way on constants alone, or is wrong: then it is no variable that lacks,
+ * and a node behind it that is fed only does without it. */
 static bool folds_wrong(const struct experiments *how, const struct test_case *test)
 {
     const struct model *model = test_case_model(test, NULL);
@@ -290,7 +276,8 @@ static bool folds_wrong(const struct experiments *how, const struct test_case *t
          i++) {
         if (!node_values_constant(values, i) || constant_nodes_is_added(model->graph->node[i]))
             continue;
-        wrong = folds_wrong_alone(how, values, i);
+        enum answer answer = answer_to(how, node_alone(values, i, false));
+        wrong = answer == ANSWER_WRONG || answer == ANSWER_FAILURE;
     }
     node_values_free(values);
     return wrong;
@@ -384,6 +371,54 @@ static void try_integers(const struct experiments *how, const struct trial_done 
     evidence->constant = type;
 }
 
+static bool is_cured_by_data(const struct experiments *how, const struct test_case *base, size_t number)
+{
+    bool failure = (data[number].other_failure && how->message) || (data[number].same_meaning && how->deadly);
+    if (answer_to(how, data[number].make(base)) < (failure ? ANSWER_FAILURE : ANSWER_RIGHT))
+        return false;
+    struct test_case *other = data[number].also ? data[number].also(base) : NULL;
+    return !other || is_right(how, other);
+}
+
+static bool is_given(const struct test_case *test, const char *name)
+{
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (text_equal(test->inputs[i].name, name))
+            return true;
+    return false;
+}
+
+/*
+ * Which input of a node must be a constant, where its data is none: "frozen-1" of weights. Other constants
+ * among its inputs, its data say, may hide that: a form in which nothing but the data is given.
+ */
+static void freeze_inputs(const struct experiments *how, struct test_case *test, struct str *cures)
+{
+    const struct model *model = test_case_model(test, NULL);
+    const Onnx__NodeProto *node = model->graph->node[0];
+    struct str step;
+    if (model->graph->n_node != 1 || !how->message || node->n_input < 2)
+        return;
+    str_init(&step);
+    str_printf(&step, "initializer-as-input@%s", node->input[0]);
+    struct test_case *base =
+        is_given(test, node->input[0]) ? test_case_share(test) : rewritten_alone(test, step.data);
+    bool found = !base || is_right(how, test_case_share(base));
+    for (size_t i = 1; i < node->n_input && !found; i++) {
+        if (!is_given(base, node->input[i]) || text_equal(node->input[i], node->input[0]))
+            continue;
+        str_clear(&step);
+        str_printf(&step, "input-as-initializer@%s", node->input[i]);
+        found = is_right(how, rewritten_alone(base, step.data));
+        str_clear(&step);
+        str_printf(&step, "frozen-%zu", i);
+        if (found)
+            join(cures, step.data);
+    }
+    test_case_free(base);
+    str_release(&step);
+}
+
 static void try_forms(const struct experiments *how, const struct trial_done *done,
                       struct finding_evidence *evidence)
 {
@@ -395,10 +430,10 @@ static void try_forms(const struct experiments *how, const struct trial_done *do
         try_rules(how, base, &cures, evidence);
     try_integers(how, done, &cures, evidence);
     for (size_t i = 0; base && i < sizeof data / sizeof *data; i++)
-        if (!evidence_has_word(cures.data, data[i].cure) &&
-            answer_to(how, data[i].make(base)) >=
-                (data[i].other_failure && how->message ? ANSWER_FAILURE : ANSWER_RIGHT))
+        if (!evidence_has_word(cures.data, data[i].cure) && is_cured_by_data(how, base, i))
             join(&cures, data[i].cure);
+    if (base)
+        freeze_inputs(how, base, &cures);
     if (as_columns(how, done))
         join(&cures, CURE_COLUMNS);
     if (tells_of_made_lists(how, test))
@@ -408,41 +443,13 @@ static void try_forms(const struct experiments *how, const struct trial_done *do
     str_release(&cures);
 }
 
-/* Whether the failure is gone when constants that the engine has to compute are given. Those that nodes of
- * one operator take tell most; in a large model, they alone do. */
-static bool fold_constants_of(const struct experiments *how, const struct test_case *test,
-                              struct finding_evidence *evidence)
-{
-    const Onnx__GraphProto *graph = test_case_model(test, NULL)->graph;
-    const char *taker = NULL, *last = NULL;
-    double start = clock_seconds();
-    bool found = false;
-    for (size_t i = 0;
-         graph->n_node > 1 && !found && i < graph->n_node && clock_seconds() - start < FORM_SECONDS; i++) {
-        const char *title = op_title(graph->node[i]);
-        if (last && text_equal(title, last))
-            continue;
-        last = title;
-        found = is_right(how, constant_nodes_folded(test, title, &taker));
-    }
-    if (!found && graph->n_node > 1 && graph->n_node <= LARGE)
-        found = is_right(how, constant_nodes_folded(test, NULL, &taker));
-    if (found)
-        evidence->computed = arena_strdup(&evidence->arena, taker);
-    return found;
-}
-
-/* A model without inputs is the same with them where it fails alike; then there are nodes that take
- * constants and compute something else. */
+/* Whether the failure is gone when constants that the engine has to compute are given. */
 static void fold_constants(const struct experiments *how, const struct test_case *test,
                            struct finding_evidence *evidence)
 {
-    if (fold_constants_of(how, test, evidence) || !how->message)
-        return;
-    struct test_case *opened = constant_nodes_opened(test);
-    if (opened && answer_to(how, test_case_share(opened)) == ANSWER_SAME)
-        fold_constants_of(how, opened, evidence);
-    test_case_free(opened);
+    const char *taker;
+    if (test_case_model(test, NULL)->graph->n_node > 1 && is_right(how, constant_nodes_folded(test, &taker)))
+        evidence->computed = arena_strdup(&evidence->arena, taker);
 }
 
 static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class class)
@@ -586,19 +593,7 @@ static void note_data(const struct trial_done *done, const struct test_case *sub
             evidence->element = dtype_name(subject->inputs[i].tensors[0].type);
     for (size_t i = 0; i < done->reference.count; i++)
         evidence->empty |= is_empty(&done->reference.outputs[i]);
-}
-
-/* What the case is about; the message lives in *signature. */
-static struct experiments prepared(const struct experiments *how, const struct trial_done *done,
-                                   struct signature *signature)
-{
-    struct experiments own = *how;
-    own.deadly = verdict_is(verdict_of(done)->kind, CLASS_DEATH);
-    message_of(&own, done, signature);
-    own.message = *signature->message ? signature->message : NULL;
-    own.of_numbers = verdict_is(verdict_of(done)->kind, CLASS_NUMBERS);
-    own.of_type = verdict_row(verdict_of(done)->kind)->kin == KIN_TYPE;
-    return own;
+    evidence->scalar = experiment_gives_scalar(done);
 }
 
 /* Everything but the passes, which concern the whole model. */
@@ -607,8 +602,13 @@ static char *run_on(const struct experiments *how, const struct trial_done *done
 {
     const struct test_case *subject = trial_done_subject(done, 0);
     const struct model *model = test_case_model(subject, NULL);
+    struct experiments own = *how;
     struct signature signature;
-    struct experiments own = prepared(how, done, &signature);
+    own.deadly = verdict_is(verdict_of(done)->kind, CLASS_DEATH);
+    message_of(&own, done, &signature);
+    own.message = *signature.message ? signature.message : NULL;
+    own.of_numbers = verdict_is(verdict_of(done)->kind, CLASS_NUMBERS);
+    own.of_type = verdict_row(verdict_of(done)->kind)->kin == KIN_TYPE;
     evidence->no_inputs = constant_nodes_alone(subject);
     note_types(done, evidence);
     note_data(done, subject, evidence);
@@ -617,15 +617,6 @@ static char *run_on(const struct experiments *how, const struct trial_done *done
     fold_constants(&own, subject, evidence);
     look_elsewhere(&own, tells_of_lists(done, model), evidence);
     return vary_parameters(&own, subject, evidence);
-}
-
-/* What tells of the cause of a large model, too. */
-static void run_on_large(const struct experiments *how, const struct trial_done *done,
-                         struct finding_evidence *evidence)
-{
-    struct signature signature;
-    struct experiments own = prepared(how, done, &signature);
-    fold_constants(&own, trial_done_subject(done, 0), evidence);
 }
 
 /* The same on the node that is at fault by itself. False when there is none. */
@@ -661,10 +652,7 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
     own.deadly = verdict_is(verdict->kind, CLASS_DEATH);
     if (model->graph->n_node <= LARGE)
         leave_out_passes(&own, done, evidence);
-    if (run_on_stand_in(&own, done, evidence, &text))
+    if (run_on_stand_in(&own, done, evidence, &text) || model->graph->n_node > LARGE)
         return text;
-    if (model->graph->n_node <= LARGE)
-        return run_on(&own, done, evidence);
-    run_on_large(&own, done, evidence);
-    return NULL;
+    return run_on(&own, done, evidence);
 }

@@ -31,8 +31,14 @@ bool other_data_make_matrices(struct test_case *other, struct model *model, bool
 /* Every NaN and infinity of inputs and weights becomes 1. */
 struct test_case *other_data_finite(const struct test_case *test);
 
-/* Every element that is the lowest finite number of its type becomes 1. */
+/* Every element that is the lowest finite number of its type, or lower, becomes 1. */
 struct test_case *other_data_above_lowest(const struct test_case *test);
+
+/* Every such element becomes the largest of its type, and -infinity infinity. */
+struct test_case *other_data_largest(const struct test_case *test);
+
+/* Every finite number so large that its square is infinite becomes 2.7 or -2.7. */
+struct test_case *other_data_moderate(const struct test_case *test);
 
 /* Every scalar becomes a list of one element. */
 struct test_case *other_data_ranked(const struct test_case *test);
@@ -55,6 +61,9 @@ struct test_case *other_data_counted(const struct test_case *test);
 
 /* Every dimension of 0 becomes 2; what was empty holds ones. */
 struct test_case *other_data_filled(const struct test_case *test);
+
+/* An Einsum that gives the letters, too, which it sums within one operand; no other node, and no scalar. */
+struct test_case *other_data_letters_kept(const struct test_case *test);
 
 /* Lists of axes, as attributes or constants, in ascending order: the operators that have them mean the same.
  */

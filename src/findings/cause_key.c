@@ -16,7 +16,7 @@ enum class_kind {
     CLASS_CONSTANTS,
     CLASS_TYPES,
     CLASS_OTHER,
-    CLASS_LOWEST,
+    CLASS_EXTREME,
     CLASS_KINDS
 };
 static const struct {
@@ -33,12 +33,13 @@ static const struct {
     {"constant-as-bits", CLASS_CONSTANTS},
     {"input-as-initializer", CLASS_CONSTANTS},
     {"defaults", CLASS_OTHER},
+    {"above-lowest", CLASS_EXTREME}, /* -infinity is one of these; of whatever type */
+    {"moderate", CLASS_EXTREME},
     {"other-type", CLASS_TYPES},
     {"another-type", CLASS_TYPES},
     {"ranked", CLASS_OTHER},
     {"finite", CLASS_OTHER},
     {"filled", CLASS_OTHER},
-    {"above-lowest", CLASS_LOWEST}, /* of whatever type */
 };
 
 /* Reductions, those to an index included. */
@@ -160,6 +161,22 @@ static bool is_broadcasting(const char *name)
            op->result != RESULT_LIKE_INPUT;
 }
 
+static bool has_parameter(const struct op *op, const char *name)
+{
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (text_equal(param->name, name))
+            return true;
+    return false;
+}
+
+/* Convolutions and pools have the same rule for how many windows there are. */
+static bool has_windows(const char *name)
+{
+    const struct op *op = op_find(name);
+    return has_parameter(op, "kernel_shape") && has_parameter(op, "pads") &&
+           !has_parameter(op, "output_padding") && !has_parameter(op, "output_shape");
+}
+
 static const char *coarse_type(const char *types)
 {
     return strncmp(types, "int", 3) == 0 || strncmp(types, "uint", 4) == 0 ? "integers" : types;
@@ -200,7 +217,7 @@ static bool add_classes(struct str *out, const char *name, const struct signatur
     enum class_kind kind = add_cure(&cure, evidence);
     bool operands = is_shared(kind) && is_broadcasting(name);
     const char *types = coarse_type(signature->types);
-    if (kind == CLASS_LOWEST || kind == CLASS_OPERANDS)
+    if (kind == CLASS_EXTREME || kind == CLASS_OPERANDS)
         types = "any";
     else if (kind == CLASS_CONSTANTS && *evidence->constant) /* whatever it is computed with */
         types = evidence->constant;
@@ -263,10 +280,22 @@ static void add_message(struct str *out, const char *message)
     }
 }
 
+static bool is_one_operator(const struct finding_evidence *evidence)
+{
+    return *evidence->main && !strchr(evidence->main, '+');
+}
+
 /* An operator that needs one of its inputs to be a constant says so in many places. */
 static bool add_wants_constant(struct str *out, const struct signature *signature,
                                const struct finding_evidence *evidence)
 {
+    static const char which[] = "frozen-";
+    for (const char *at = evidence->cures; (at = strstr(at, which)) && is_one_operator(evidence); at++)
+        if (at == evidence->cures || at[-1] == '+') {
+            size_t length = strcspn(at, "+");
+            str_printf(out, "%s|cured by %.*s", evidence->main, (int)length, at);
+            return true;
+        }
     if (signature->n_named > 1 || !*evidence->parameter ||
         !evidence_has_cure(evidence, "input-as-initializer"))
         return false;
@@ -302,11 +331,6 @@ static bool add_refused_pass(struct str *out, const struct signature *signature,
     return true;
 }
 
-static bool is_one_operator(const struct finding_evidence *evidence)
-{
-    return *evidence->main && !strchr(evidence->main, '+');
-}
-
 /* That an operator does not expect tensors without elements is noticed in many places. */
 static bool add_refused_empty(struct str *out, const struct signature *signature,
                               const struct finding_evidence *evidence)
@@ -314,6 +338,17 @@ static bool add_refused_empty(struct str *out, const struct signature *signature
     if (!evidence->empty || !is_one_operator(evidence) || !names_source(signature->message))
         return false;
     str_printf(out, "%s|empty", cause_mates(evidence->main));
+    return true;
+}
+
+/* Sums within one operand, which are noticed wherever the operands are brought together. */
+static bool add_refused_sum(struct str *out, const struct signature *signature,
+                            const struct finding_evidence *evidence)
+{
+    if (!is_one_operator(evidence) || !evidence_has_cure(evidence, "letters-kept") ||
+        !names_source(signature->message))
+        return false;
+    str_printf(out, "%s|cured by letters-kept", evidence->main);
     return true;
 }
 
@@ -354,7 +389,8 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         (add_wants_constant(out, signature, evidence) || add_wants_variable(out, evidence)))
         return true;
     size_t start = out->length;
-    if (add_refused_pass(out, signature, evidence) || add_refused_empty(out, signature, evidence))
+    if (add_refused_pass(out, signature, evidence) || add_refused_empty(out, signature, evidence) ||
+        add_refused_sum(out, signature, evidence))
         return true;
     if (names_source(signature->message)) {
         /* Many callers may come to that place, each with inputs of its own; constants come with most. Of
@@ -372,10 +408,9 @@ static bool add_refusal(struct str *out, const struct signature *signature,
     if (add_negative(out, start, signature, evidence))
         return true;
     if (*evidence->parameter && is_one_operator(evidence) &&
-        names_source(signature->message)) /* the place may be one that all come by */
-        str_printf(out, "%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner));
-    else if (*evidence->alone && evidence->by_operator && is_one_operator(evidence)) /* it is the node's */
-        str_printf(out, "%swhatever %s", out->length > start ? "|" : "", cause_mates(evidence->main));
+        names_source(signature->message)) /* the place may be one that all come by; scalars are a reason */
+        str_printf(out, "%s%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner),
+                   evidence->scalar ? " to a scalar" : "");
     str_add(out, out->length > start ? "|" : "");
     add_message(out, signature->message);
     return true;
@@ -475,9 +510,15 @@ static bool add_experiment(struct str *out, const struct signature *signature,
         str_printf(out, ">%s", evidence->made);
         return true;
     }
+    if (kin_of(signature) == KIN_NUMBERS && evidence_has_cure(evidence, "another-size")) {
+        /* it is chance which parameters bring the sizes out */
+        str_printf(out, "%s|cured by another-size", cause_mates(name));
+        return true;
+    }
     bool done = is_class_first(name, evidence) && add_classes(out, name, signature, evidence);
     if (!done && *evidence->parameter && text_equal(evidence->owner, name)) {
-        str_printf(out, "%s|", cause_mates(name));
+        bool windows = kin_of(signature) == KIN_SHAPE && has_windows(name);
+        str_printf(out, "%s|", windows ? "windows" : cause_mates(name));
         add_parameter(out, evidence);
         done = true;
     }
@@ -591,6 +632,18 @@ static bool is_never_right(const struct signature *signature, const struct findi
     return evidence->by_operator && text_equal(evidence->cures, "fewer-outputs") && !of_type;
 }
 
+/* What a pass makes of tensors without elements: the symptom is chance. */
+static bool add_empty_pass(struct str *out, const struct signature *signature,
+                           const struct finding_evidence *evidence)
+{
+    if (!*evidence->passes || !evidence_has_cure(evidence, "filled"))
+        return false;
+    str_printf(out, "any|%s|", signature->engine);
+    add_passes(out, evidence->passes);
+    str_add(out, "|cured by filled");
+    return true;
+}
+
 /* Results that a node need not give; without an answer it is chance where that is noticed. */
 static bool add_outputs(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
@@ -611,6 +664,8 @@ void cause_key(struct str *out, const struct signature *whole, const struct find
         *evidence->alone && signature_parse(&alone, evidence->alone) ? &alone : whole;
     bool own = signature->symptom == SYMPTOM_COUNT || text_equal(signature->message, "gradient") ||
                symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
+    if (!own && add_empty_pass(out, signature, evidence))
+        return;
     if (!own && !*evidence->passes && add_general(out, signature, evidence))
         return;
     if (!own && !*evidence->passes &&

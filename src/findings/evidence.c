@@ -66,6 +66,7 @@ void evidence_write(struct str *out, const struct finding_evidence *evidence)
     json_bool(&json, "by_operator", evidence->by_operator);
     json_bool(&json, "no_inputs", evidence->no_inputs);
     json_bool(&json, "empty", evidence->empty);
+    json_bool(&json, "scalar", evidence->scalar);
     json_end(&json);
 }
 
@@ -117,6 +118,7 @@ void evidence_read(struct finding_evidence *evidence, const char *text, size_t s
         evidence->by_operator = read_bool(top, "by_operator");
         evidence->no_inputs = read_bool(top, "no_inputs");
         evidence->empty = read_bool(top, "empty");
+        evidence->scalar = read_bool(top, "scalar");
     }
     arena_release(&arena);
 }

@@ -20,14 +20,16 @@ struct finding_evidence {
     /* What the case does not fail with: equivalent forms, by their rule ("initializer-as-input+other-type"),
      * "axes-sorted", "axes-forward" (from the front, where they are counted from the back), "steps-forward",
      * operands "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest of their type,
-     * "filled" tensors in the place of empty ones, "ranked" ones of scalars, inputs of "two-dims" in the
-     * place of lists, and data of "another-type"; "as-columns" where the failure is what is right for columns
-     * in the place of lists (campaign/as_columns.h); "made-two-dims" where rows or columns in the place of
-     * lists that nodes make do not fail (campaign/made_lists.h); "constant-by-cast" and "constant-as-bits"
-     * where a constant of integers is read wrong (campaign/integer_constants.h); "fewer-outputs", without
-     * those that the node can do without. Of a case without an answer: outputs that are sums
-     * "with-variables"; a node on constants alone that is "fed" a variable, where another failure is a cure,
-     * too. */
+     * which the largest in its place is, too, "moderate" ones in the place of very large ones, "filled"
+     * tensors in the place of empty ones, "ranked" ones of scalars, inputs of "two-dims" in the place of
+     * lists, and data of "another-type" or "another-size", where wrong numbers come with some sizes alone;
+     * "as-columns" where the failure is what is right for columns in the place of lists
+     * (campaign/as_columns.h); "made-two-dims" where rows or columns in the place of lists that nodes make do
+     * not fail (campaign/made_lists.h); "constant-by-cast" and "constant-as-bits" where a constant of
+     * integers is read wrong (campaign/integer_constants.h); "fewer-outputs", without those that the node can
+     * do without. Of a case without an answer: outputs that are sums "with-variables"; a node on constants
+     * alone that is "fed" a variable, where another failure is a cure, too; "frozen-1", the second input of a
+     * node as a constant, with data that is none. */
     const char *cures;
     const char *constant; /* the element type of the constant that must be one, "uint8" */
     /* Classes of inputs that the failure needs and that unrelated operators fail on, too: "constants",
@@ -46,6 +48,7 @@ struct finding_evidence {
     bool by_operator;    /* it fails whatever its parameters */
     bool no_inputs;      /* the model computes constants alone */
     bool empty;          /* a right result has no elements */
+    bool scalar;         /* a right result is a scalar */
 };
 
 /* Nothing found yet. The caller releases it. */

@@ -210,15 +210,6 @@ static void test_one_parameter_or_result(void **state)
         {"wrong|opencv|Dropout|f32||",
          "{\"cures\": \"fewer-outputs\", \"main\": \"Dropout\", \"by_operator\": true}"},
     };
-    /* A place that many operators come by, and nodes of which each is at fault by itself. */
-    static const struct row nodes[] = {
-        {"refused|opencv|MaxPool+Reshape|||reshape.cpp:#: 'g'",
-         "{\"alone\": \"refused|opencv|net.cpp|||net.cpp:#: 'f'\", \"main\": \"MaxPool\", "
-         "\"by_operator\": true}"},
-        {"refused|opencv|Einsum+ScatterND|||scatter.cpp:#: 'h'",
-         "{\"alone\": \"refused|opencv|net.cpp|||net.cpp:#: 'f'\", \"main\": \"Einsum\", "
-         "\"by_operator\": true}"},
-    };
     /* Each operator that takes the bits of integers for those of floats does so by itself. */
     static const struct row bits[] = {
         {"wrong|opencv|Clip|int||", "{\"cures\": \"constant-as-bits\", \"constant\": \"int32\", "
@@ -250,8 +241,83 @@ static void test_one_parameter_or_result(void **state)
     same(mask, COUNT(mask));
     apart(indices, COUNT(indices));
     apart(bits, COUNT(bits));
-    apart(nodes, COUNT(nodes));
     same(bound, COUNT(bound));
+}
+
+/* What experiments on data and sizes tell, whatever parameter was found beside it. */
+static void test_one_kind_of_numbers(void **state)
+{
+    (void)state;
+    /* ONNX Runtime 1.20.0: the quotient of two sizes is rounded. */
+    static const struct row sizes[] = {
+        {"wrong|onnxruntime|Resize|f32|nearest_mode=round_prefer_ceil|",
+         "{\"parameter\": \"nearest_mode\", \"value\": \"round_prefer_ceil\", \"owner\": \"Resize\", "
+         "\"cures\": \"another-size\", \"main\": \"Resize\"}"},
+        {"wrong|onnxruntime|Resize|f32|coordinate_transformation_mode=asymmetric,nearest_mode=floor|",
+         "{\"parameter\": \"coordinate_transformation_mode\", \"value\": \"asymmetric\", \"owner\": "
+         "\"Resize\", \"cures\": \"another-size\", \"main\": \"Resize\"}"},
+    };
+    /* The largest is looked for from the lowest finite number on. */
+    static const struct row lowest[] = {
+        {"wrong|onnxruntime|MaxPool|f32||", "{\"cures\": \"finite+above-lowest\", \"main\": \"MaxPool\"}"},
+        {"wrong|onnxruntime|MaxPool|int8||",
+         "{\"cures\": \"above-lowest+fewer-outputs\", \"main\": \"MaxPool\"}"},
+    };
+    /* torch 2.6.0: a quotient that overflows. */
+    static const struct row large[] = {
+        {"nan|torch|Mod|f32|fmod=1|", "{\"cures\": \"other-type+moderate+another-type\", \"main\": \"Mod\"}"},
+        {"nan|torch|Mod|f64|fmod=1|", "{\"cures\": \"moderate+another-type\", \"main\": \"Mod\"}"},
+    };
+    same(sizes, COUNT(sizes));
+    same(lowest, COUNT(lowest));
+    same(large, COUNT(large));
+}
+
+/* What is noticed in several ways, or by operators of a kind. */
+static void test_one_condition(void **state)
+{
+    (void)state;
+    /* ONNX Runtime 1.20.0: a pass on tensors without elements. */
+    static const struct row pass[] = {
+        {"dtype|onnxruntime|Neg+Add|f32 empty||",
+         "{\"passes\": \"NoopElimination\", \"cures\": \"identity+filled\", \"main\": \"Neg+Add\"}"},
+        {"refused|onnxruntime|graph_utils.cc|||graph_utils.cc:# Should be unreachable",
+         "{\"passes\": \"NoopElimination\", \"cures\": \"filled\", \"main\": \"Loop\"}"},
+    };
+    /* OpenCV 4.10.0: weights that are no constant, and how many windows pads make. */
+    static const struct row weights[] = {
+        {"refused|opencv|convolution_layer.cpp|||convolution_layer.cpp:#: ngroups > #",
+         "{\"cures\": \"frozen-1\", \"main\": \"Conv\"}"},
+        {"refused|opencv|convolution_layer.cpp|||convolution_layer.cpp:#: weightShape.dims()",
+         "{\"parameter\": \"B\", \"value\": \"0\", \"owner\": \"Conv\", \"cures\": "
+         "\"input-as-initializer+frozen-1\", \"main\": \"Conv\"}"},
+    };
+    static const struct row windows[] = {
+        {"shape|opencv|Conv|any||", "{\"parameter\": \"pads\", \"value\": \"0,1\", \"owner\": \"Conv\"}"},
+        {"shape|opencv|MaxPool|any||",
+         "{\"parameter\": \"pads\", \"value\": \"2,0\", \"owner\": \"MaxPool\"}"},
+    };
+    static const struct row letters[] = {
+        {"refused|opencv|Einsum|||einsum_layer.cpp:#: leftRank == rightRank",
+         "{\"cures\": \"letters-kept\", \"main\": \"Einsum\"}"},
+        {"refused|opencv|shape_utils.hpp|||shape_utils.hpp:#: axis < dims",
+         "{\"parameter\": \"equation\", \"value\": \"el,eo->el\", \"owner\": \"Einsum\", \"cures\": "
+         "\"letters-kept\", \"main\": \"Einsum\"}"},
+    };
+    /* Two bugs of one operator at a place that all come by. */
+    static const struct row scalar[] = {
+        {"refused|opencv|net_impl.cpp|||net_impl.cpp:#: total(os[i]) > #",
+         "{\"parameter\": \"equation\", \"value\": \"ym->\", \"owner\": \"Einsum\", \"main\": \"Einsum\", "
+         "\"scalar\": true}"},
+        {"refused|opencv|net_impl.cpp|||net_impl.cpp:#: total(os[i]) > #",
+         "{\"parameter\": \"equation\", \"value\": \"pksl,lp,kb\", \"owner\": \"Einsum\", \"main\": "
+         "\"Einsum\"}"},
+    };
+    same(pass, COUNT(pass));
+    same(weights, COUNT(weights));
+    same(windows, COUNT(windows));
+    same(letters, COUNT(letters));
+    apart(scalar, COUNT(scalar));
 }
 
 static void test_one_place_or_type(void **state)
@@ -485,6 +551,8 @@ int main(void)
         cmocka_unit_test(test_one_bug),
         cmocka_unit_test(test_one_class_of_inputs),
         cmocka_unit_test(test_one_parameter_or_result),
+        cmocka_unit_test(test_one_kind_of_numbers),
+        cmocka_unit_test(test_one_condition),
         cmocka_unit_test(test_one_place_or_type),
         cmocka_unit_test(test_one_bug_noticed_elsewhere),
         cmocka_unit_test(test_other_bugs),
