@@ -240,19 +240,42 @@ struct test_case *constant_nodes_fed(const struct test_case *test, size_t node, 
     return fed;
 }
 
-/* The first node that takes the value and does not compute on constants alone; NULL when there is none. */
+/* Whether the node does not compute on constants alone, and is of the operator; NULL: of any. */
+static bool takes(const struct model_index *index, const bool *constant, size_t node,
+                  const char *operator_name)
+{
+    const Onnx__NodeProto *taker = index->model->graph->node[node];
+    return !constant[node] && (!operator_name || text_equal(op_title(taker), operator_name));
+}
+
+/* The first node that takes the value; NULL when there is none. */
 static const Onnx__NodeProto *taker_of(const struct model_index *index, const bool *constant,
-                                       const struct index_value *value)
+                                       const struct index_value *value, const char *operator_name)
 {
     for (size_t i = 0; i < value->consumers; i++)
-        if (!constant[value->consumer[i]])
+        if (takes(index, constant, value->consumer[i], operator_name))
             return index->model->graph->node[value->consumer[i]];
     return NULL;
 }
 
+/* The nodes that take the value get the constant. */
+static void give(const struct model_index *index, const bool *constant, const struct index_value *value,
+                 const char *operator_name, struct model *model, const struct tensor *tensor)
+{
+    char *given = arena_printf(&model->arena, "%s_given", value->name);
+    model_add_initializer(model, given, tensor);
+    for (size_t i = 0; i < value->consumers; i++) {
+        Onnx__NodeProto *node = model->graph->node[value->consumer[i]];
+        for (size_t k = 0; takes(index, constant, value->consumer[i], operator_name) && k < node->n_input;
+             k++)
+            if (text_equal(node->input[k], value->name))
+                node->input[k] = given;
+    }
+}
+
 /* Adds what nodes compute of constants alone, and others take, to the constants of the model. */
 static int fold(const struct test_case *test, const struct model_index *index, const bool *constant,
-                struct model *model, const char **taker)
+                const char *operator_name, struct model *model, const char **taker)
 {
     const Onnx__GraphProto *graph = index->model->graph;
     for (size_t i = 0; i < index->count; i++) {
@@ -260,8 +283,8 @@ static int fold(const struct test_case *test, const struct model_index *index, c
         struct tensor tensor;
         if (value->source != SOURCE_NODE || !constant[value->number])
             continue;
-        const Onnx__NodeProto *node = taker_of(index, constant, value);
-        if (value->is_output)
+        const Onnx__NodeProto *node = taker_of(index, constant, value, operator_name);
+        if (value->is_output && !operator_name)
             return -1;
         if (!node)
             continue;
@@ -269,13 +292,51 @@ static int fold(const struct test_case *test, const struct model_index *index, c
             return -1;
         if (!*taker && !node_is_constant(graph->node[value->number]))
             *taker = op_title(node);
-        model_add_initializer(model, value->name, &tensor);
+        give(index, constant, value, operator_name, model, &tensor);
         tensor_release(&tensor);
     }
     return *taker ? 0 : -1;
 }
 
-struct test_case *constant_nodes_folded(const struct test_case *test, const char **taker)
+/* Whether a result of the node is an output, or taken by a node that is left. */
+static bool is_needed(const struct model_index *index, size_t node, const bool *gone)
+{
+    bool needed = false;
+    for (size_t i = 0; i < index->count; i++) {
+        const struct index_value *value = &index->values[i];
+        if (value->source != SOURCE_NODE || value->number != node)
+            continue;
+        needed |= value->is_output;
+        for (size_t k = 0; k < value->consumers; k++)
+            needed |= !gone[value->consumer[k]];
+    }
+    return needed;
+}
+
+/* Takes the nodes on constants away whose results nothing takes any more. */
+static int drop_unused(struct model *model, const bool *constant)
+{
+    Onnx__GraphProto *graph = model->graph;
+    struct model_index index;
+    size_t left = 0;
+    if (model_index_init(&index, model, NULL))
+        return -1;
+    bool *gone = memory_zeroed(graph->n_node + 1, sizeof *gone);
+    for (size_t i = graph->n_node; i-- > 0;) {
+        size_t node = index.order[i];
+        gone[node] = constant[node] && !is_needed(&index, node, gone);
+    }
+    model_index_release(&index);
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (!gone[i])
+            graph->node[left++] = graph->node[i];
+    graph->n_node = left;
+    free(gone);
+    return left ? 0 : -1;
+}
+
+struct test_case *constant_nodes_folded(const struct test_case *test, const char *operator_name,
+                                        const char **taker)
 {
     const struct model *present = test_case_model(test, NULL);
     struct model_index index;
@@ -288,20 +349,50 @@ struct test_case *constant_nodes_folded(const struct test_case *test, const char
         return NULL;
     }
     bool *constant = constant_nodes_find(&index);
-    int status = fold(test, &index, constant, model, taker);
-    size_t left = 0;
-    for (size_t i = 0; i < present->graph->n_node; i++)
-        if (!constant[i])
-            model->graph->node[left++] = model->graph->node[i];
-    model->graph->n_node = left;
+    int status = fold(test, &index, constant, operator_name, model, taker) || drop_unused(model, constant);
     model->graph->n_value_info = 0;
     model->path = NULL;
     free(constant);
     model_index_release(&index);
     struct test_case *folded = test_case_new(model);
-    if (status || !left || test_case_add_inputs(folded, test->inputs, test->n_inputs, NULL)) {
+    if (status || test_case_add_inputs(folded, test->inputs, test->n_inputs, NULL)) {
         test_case_free(folded);
         return NULL;
     }
     return constant_nodes_declared(folded);
+}
+
+/* Makes the constant an input of the case; false when it is not of float32, or has no elements. */
+static bool open_one(struct test_case *test, struct model *model, size_t number)
+{
+    Onnx__GraphProto *graph = model->graph;
+    const Onnx__TensorProto *constant = graph->initializer[number];
+    struct tensor tensor;
+    if (constant->data_type != (int32_t)DTYPE_FLOAT || model_tensor_read(constant, &tensor, NULL))
+        return false;
+    bool fed = tensor.count && !feed(test, constant->name, &tensor);
+    if (fed) {
+        model_add_input(model, constant->name, DTYPE_FLOAT, &tensor.shape);
+        memmove(graph->initializer + number, graph->initializer + number + 1,
+                (--graph->n_initializer - number) * sizeof *graph->initializer);
+    }
+    tensor_release(&tensor);
+    return fed;
+}
+
+struct test_case *constant_nodes_opened(const struct test_case *test)
+{
+    const struct model *present = test_case_model(test, NULL);
+    struct model *model;
+    bool opened = false;
+    if (!present || present->graph->n_input || model_clone(&model, present, NULL))
+        return NULL;
+    model->path = NULL;
+    struct test_case *other = test_case_new(model);
+    for (size_t i = model->graph->n_initializer; i-- > 0;)
+        opened |= open_one(other, model, i);
+    if (opened)
+        return constant_nodes_declared(other);
+    test_case_free(other);
+    return NULL;
 }

@@ -28,10 +28,14 @@ struct test_case *constant_nodes_with_variables(const struct test_case *test);
 /* Whether the node was added by constant_nodes_with_variables. */
 bool constant_nodes_is_added(const Onnx__NodeProto *node);
 
-/* What nodes compute of constants alone is given as constants in their place. *taker: the first operator that
- * takes such a constant, a text of the case. NULL, too, when an output is such a constant, or its sum with a
- * variable. */
-struct test_case *constant_nodes_folded(const struct test_case *test, const char **taker);
+/* What nodes compute of constants alone is given as constants in their place, to nodes of one operator, or to
+ * all (NULL). *taker: the first operator that takes such a constant, a text of the case. NULL, too, when it
+ * is to be given to all and an output is such a constant, or its sum with a variable. */
+struct test_case *constant_nodes_folded(const struct test_case *test, const char *operator_name,
+                                        const char **taker);
+
+/* The constants of float32 of a model without inputs become inputs. */
+struct test_case *constant_nodes_opened(const struct test_case *test);
 
 /* The first operand of a node, all of whose inputs are constants, becomes an input of the model; with `cast`
  * one of float32, which is cast to the type of the operand. NULL, too, when some input of the node is no

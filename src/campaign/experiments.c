@@ -99,9 +99,21 @@ static void message_of(const struct experiments *how, const struct trial_done *d
         signature->message[0] = '\0';
 }
 
+/* Past the marks that tell, once each, that a message was passed on. */
+static const char *skip_marks(const char *message)
+{
+    return message + strspn(message, "> ");
+}
+
+/* Of messages that are cut off, what is there of both counts. */
 static bool same_words(const char *a, const char *b)
 {
-    return message_length(a) == message_length(b) && strncmp(a, b, message_length(a)) == 0;
+    const char *first = skip_marks(a), *second = skip_marks(b);
+    while (*first && *first == *second) {
+        first = skip_marks(first + 1);
+        second = skip_marks(second + 1);
+    }
+    return (!*first || !*second) && (*first == *second || strlen(*first ? b : a) + 1 >= MESSAGE_LIMIT);
 }
 
 static enum answer answer_of(const struct experiments *how, const struct trial_done *done)
@@ -264,8 +276,26 @@ static void try_rules(const struct experiments *how, struct test_case *test, str
     rewriting_steps_free(&steps);
 }
 
-/* Whether some node fails in another way on constants alone, or is wrong: then it is no variable that lacks,
- * and a node behind it that is fed only does without it. */
+/* Whether the first node is right with a variable in the place of its first constant. */
+static bool is_right_fed(const struct experiments *how, const struct test_case *alone)
+{
+    return is_right(how, constant_nodes_fed(alone, 0, false)) ||
+           is_right(how, constant_nodes_fed(alone, 0, true));
+}
+
+/* Whether the node is wrong on constants alone, or fails in another way than the case and not for lack of a
+ * variable. */
+static bool folds_wrong_alone(const struct experiments *how, const struct node_values *values, size_t node)
+{
+    struct test_case *alone = node_alone(values, node, false);
+    enum answer answer = alone ? answer_to(how, test_case_share(alone)) : ANSWER_UNKNOWN;
+    bool wrong = answer == ANSWER_WRONG || (answer == ANSWER_FAILURE && !is_right_fed(how, alone));
+    test_case_free(alone);
+    return wrong;
+}
+
+/* Whether some node does: then it is no variable that lacks, and a node behind it that is fed only does
+ * without it. */
 static bool folds_wrong(const struct experiments *how, const struct test_case *test)
 {
     const struct model *model = test_case_model(test, NULL);
@@ -276,8 +306,7 @@ static bool folds_wrong(const struct experiments *how, const struct test_case *t
          i++) {
         if (!node_values_constant(values, i) || constant_nodes_is_added(model->graph->node[i]))
             continue;
-        enum answer answer = answer_to(how, node_alone(values, i, false));
-        wrong = answer == ANSWER_WRONG || answer == ANSWER_FAILURE;
+        wrong = folds_wrong_alone(how, values, i);
     }
     node_values_free(values);
     return wrong;
@@ -443,13 +472,41 @@ static void try_forms(const struct experiments *how, const struct trial_done *do
     str_release(&cures);
 }
 
-/* Whether the failure is gone when constants that the engine has to compute are given. */
+/* Whether the failure is gone when constants that the engine has to compute are given. Those that nodes of
+ * one operator take tell most; in a large model, they alone do. */
+static bool fold_constants_of(const struct experiments *how, const struct test_case *test,
+                              struct finding_evidence *evidence)
+{
+    const Onnx__GraphProto *graph = test_case_model(test, NULL)->graph;
+    const char *taker = NULL, *last = NULL;
+    double start = clock_seconds();
+    bool found = false;
+    for (size_t i = 0;
+         graph->n_node > 1 && !found && i < graph->n_node && clock_seconds() - start < FORM_SECONDS; i++) {
+        const char *title = op_title(graph->node[i]);
+        if (last && text_equal(title, last))
+            continue;
+        last = title;
+        found = is_right(how, constant_nodes_folded(test, title, &taker));
+    }
+    if (!found && graph->n_node > 1 && graph->n_node <= LARGE)
+        found = is_right(how, constant_nodes_folded(test, NULL, &taker));
+    if (found)
+        evidence->computed = arena_strdup(&evidence->arena, taker);
+    return found;
+}
+
+/* A model without inputs is the same with them where it fails alike; then there are nodes that take
+ * constants and compute something else. */
 static void fold_constants(const struct experiments *how, const struct test_case *test,
                            struct finding_evidence *evidence)
 {
-    const char *taker;
-    if (test_case_model(test, NULL)->graph->n_node > 1 && is_right(how, constant_nodes_folded(test, &taker)))
-        evidence->computed = arena_strdup(&evidence->arena, taker);
+    if (fold_constants_of(how, test, evidence) || !how->message)
+        return;
+    struct test_case *opened = constant_nodes_opened(test);
+    if (opened && answer_to(how, test_case_share(opened)) == ANSWER_SAME)
+        fold_constants_of(how, opened, evidence);
+    test_case_free(opened);
 }
 
 static bool fails_elsewhere(const struct experiments *how, enum elsewhere_class class)
@@ -596,19 +653,27 @@ static void note_data(const struct trial_done *done, const struct test_case *sub
     evidence->scalar = experiment_gives_scalar(done);
 }
 
+/* What the case is about; the message lives in *signature. */
+static struct experiments prepared(const struct experiments *how, const struct trial_done *done,
+                                   struct signature *signature)
+{
+    struct experiments own = *how;
+    own.deadly = verdict_is(verdict_of(done)->kind, CLASS_DEATH);
+    message_of(&own, done, signature);
+    own.message = *signature->message ? signature->message : NULL;
+    own.of_numbers = verdict_is(verdict_of(done)->kind, CLASS_NUMBERS);
+    own.of_type = verdict_row(verdict_of(done)->kind)->kin == KIN_TYPE;
+    return own;
+}
+
 /* Everything but the passes, which concern the whole model. */
 static char *run_on(const struct experiments *how, const struct trial_done *done,
                     struct finding_evidence *evidence)
 {
     const struct test_case *subject = trial_done_subject(done, 0);
     const struct model *model = test_case_model(subject, NULL);
-    struct experiments own = *how;
     struct signature signature;
-    own.deadly = verdict_is(verdict_of(done)->kind, CLASS_DEATH);
-    message_of(&own, done, &signature);
-    own.message = *signature.message ? signature.message : NULL;
-    own.of_numbers = verdict_is(verdict_of(done)->kind, CLASS_NUMBERS);
-    own.of_type = verdict_row(verdict_of(done)->kind)->kin == KIN_TYPE;
+    struct experiments own = prepared(how, done, &signature);
     evidence->no_inputs = constant_nodes_alone(subject);
     note_types(done, evidence);
     note_data(done, subject, evidence);
@@ -617,6 +682,15 @@ static char *run_on(const struct experiments *how, const struct trial_done *done
     fold_constants(&own, subject, evidence);
     look_elsewhere(&own, tells_of_lists(done, model), evidence);
     return vary_parameters(&own, subject, evidence);
+}
+
+/* What tells of the cause of a large model, too. */
+static void run_on_large(const struct experiments *how, const struct trial_done *done,
+                         struct finding_evidence *evidence)
+{
+    struct signature signature;
+    struct experiments own = prepared(how, done, &signature);
+    fold_constants(&own, trial_done_subject(done, 0), evidence);
 }
 
 /* The same on the node that is at fault by itself. False when there is none. */
@@ -652,7 +726,10 @@ char *experiments_run(const struct experiments *how, const struct trial_done *do
     own.deadly = verdict_is(verdict->kind, CLASS_DEATH);
     if (model->graph->n_node <= LARGE)
         leave_out_passes(&own, done, evidence);
-    if (run_on_stand_in(&own, done, evidence, &text) || model->graph->n_node > LARGE)
+    if (run_on_stand_in(&own, done, evidence, &text))
         return text;
-    return run_on(&own, done, evidence);
+    if (model->graph->n_node <= LARGE)
+        return run_on(&own, done, evidence);
+    run_on_large(&own, done, evidence);
+    return NULL;
 }

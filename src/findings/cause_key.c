@@ -411,6 +411,8 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         names_source(signature->message)) /* the place may be one that all come by; scalars are a reason */
         str_printf(out, "%s%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner),
                    evidence->scalar ? " to a scalar" : "");
+    else if (*evidence->alone && evidence->by_operator && is_one_operator(evidence)) /* it is the node's */
+        str_printf(out, "%swhatever %s", out->length > start ? "|" : "", cause_mates(evidence->main));
     str_add(out, out->length > start ? "|" : "");
     add_message(out, signature->message);
     return true;

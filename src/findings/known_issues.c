@@ -377,6 +377,25 @@ static int read_signal(struct known_issue *issue, const char *value, struct erro
     return 0;
 }
 
+/* What is longer than the words that are compared would never match, and nobody would know. */
+static int check_groups(const struct known_issue *issue, struct error *err)
+{
+    for (size_t i = 0; i < issue->n_groups; i++) {
+        size_t words = 0;
+        for (const char *at = issue->groups[i] + strspn(issue->groups[i], " \t"); *at;
+             at += strspn(at, " \t")) {
+            size_t length = strcspn(at, " \t");
+            if (++words > KNOWN_GROUP_WORDS || length >= KNOWN_WORD_SIZE)
+                return error_set(err, ERROR_FORMAT,
+                                 "operators are at most %d in a group, each named in fewer than %d letters, "
+                                 "alternatives included; write more groups, with commas",
+                                 KNOWN_GROUP_WORDS, KNOWN_WORD_SIZE);
+            at += length;
+        }
+    }
+    return 0;
+}
+
 static int read_key(struct known_issues *known, struct known_issue *issue, const char *key, const char *value,
                     struct error *err)
 {
@@ -417,7 +436,7 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     }
     if (text_equal(key, "operators")) {
         issue->groups = split(arena, value, ",", &issue->n_groups);
-        return issue->n_groups ? 0 : error_set(err, ERROR_FORMAT, "no operators");
+        return issue->n_groups ? check_groups(issue, err) : error_set(err, ERROR_FORMAT, "no operators");
     }
     int condition = add_condition(arena, issue, key, value, err);
     return condition

@@ -39,6 +39,9 @@ enum known_compare {
     COMPARE_MORE
 };
 
+/* The most words in a group of operators, and the room of each with its end: "Add|Sub". */
+enum { KNOWN_GROUP_WORDS = 32, KNOWN_WORD_SIZE = 120 };
+
 /* What one word of a condition on a node is about. */
 enum known_subject {
     KNOWN_ATTRIBUTE, /* `name` compares to `text`, or to `number` */

@@ -317,7 +317,7 @@ static bool condition_fits(const struct known_condition *condition, const struct
 /* A group of operators: words in order, * for any nodes between. */
 struct group {
     size_t count;
-    char words[32][120];
+    char words[KNOWN_GROUP_WORDS][KNOWN_WORD_SIZE];
 };
 
 static bool group_read(struct group *group, const char *text)
@@ -325,7 +325,7 @@ static bool group_read(struct group *group, const char *text)
     group->count = 0;
     for (const char *at = text + strspn(text, " \t"); *at; at += strspn(at, " \t")) {
         size_t length = strcspn(at, " \t");
-        if (group->count == 32 || length >= sizeof group->words[0])
+        if (group->count == KNOWN_GROUP_WORDS || length >= KNOWN_WORD_SIZE)
             return false;
         memcpy(group->words[group->count], at, length);
         group->words[group->count++][length] = '\0';

@@ -210,6 +210,15 @@ static void test_one_parameter_or_result(void **state)
         {"wrong|opencv|Dropout|f32||",
          "{\"cures\": \"fewer-outputs\", \"main\": \"Dropout\", \"by_operator\": true}"},
     };
+    /* A place that many operators come by, and nodes of which each is at fault by itself. */
+    static const struct row nodes[] = {
+        {"refused|opencv|MaxPool+Reshape|||reshape.cpp:#: 'g'",
+         "{\"alone\": \"refused|opencv|net.cpp|||net.cpp:#: 'f'\", \"main\": \"MaxPool\", "
+         "\"by_operator\": true}"},
+        {"refused|opencv|Einsum+ScatterND|||scatter.cpp:#: 'h'",
+         "{\"alone\": \"refused|opencv|net.cpp|||net.cpp:#: 'f'\", \"main\": \"Einsum\", "
+         "\"by_operator\": true}"},
+    };
     /* Each operator that takes the bits of integers for those of floats does so by itself. */
     static const struct row bits[] = {
         {"wrong|opencv|Clip|int||", "{\"cures\": \"constant-as-bits\", \"constant\": \"int32\", "
@@ -241,6 +250,7 @@ static void test_one_parameter_or_result(void **state)
     same(mask, COUNT(mask));
     apart(indices, COUNT(indices));
     apart(bits, COUNT(bits));
+    apart(nodes, COUNT(nodes));
     same(bound, COUNT(bound));
 }
 

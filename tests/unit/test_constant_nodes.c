@@ -95,13 +95,59 @@ static void test_folded(void **state)
     add_node(model, "Neg", "c", NULL, "n");
     add_node(model, "Add", "x", "n", "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
-    struct test_case *folded = constant_nodes_folded(test, &taker);
+    struct test_case *folded = constant_nodes_folded(test, NULL, &taker);
     assert_non_null(folded);
     assert_string_equal(taker, "Add");
     assert_int_equal(test_case_model(folded, NULL)->graph->n_node, 1);
     assert_true(first_element(folded) == first_element(test));
-    assert_null(constant_nodes_folded(folded, &taker));
+    assert_null(constant_nodes_folded(folded, NULL, &taker));
     test_case_free(folded);
+    test_case_free(test);
+}
+
+/* y = Mul(Add(x, -c), -c), where -c is given to one of them; and with c as an input. */
+static void test_folded_for_one(void **state)
+{
+    (void)state;
+    const char *taker;
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    add_constant(model, "c");
+    add_input(test, model);
+    add_node(model, "Neg", "c", NULL, "n");
+    add_node(model, "Add", "x", "n", "a");
+    add_node(model, "Mul", "a", "n", "y");
+    model_add_output(model, "y", DTYPE_FLOAT, &matrix);
+    struct test_case *folded = constant_nodes_folded(test, "Mul", &taker);
+    assert_non_null(folded);
+    assert_string_equal(taker, "Mul");
+    const Onnx__GraphProto *graph = test_case_model(folded, NULL)->graph;
+    assert_int_equal(graph->n_node, 3); /* Add still takes what Neg makes */
+    assert_string_equal(graph->node[1]->input[1], "n");
+    assert_string_not_equal(graph->node[2]->input[1], "n");
+    assert_true(first_element(folded) == first_element(test));
+    test_case_free(folded);
+    assert_null(constant_nodes_folded(test, "Neg", &taker)); /* which takes nothing that is computed */
+    assert_null(constant_nodes_opened(test));                /* it has an input */
+    test_case_free(test);
+}
+
+/* y = Neg(c) with c as an input. */
+static void test_opened(void **state)
+{
+    (void)state;
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    add_constant(model, "c");
+    add_node(model, "Neg", "c", NULL, "y");
+    model_add_output(model, "y", DTYPE_FLOAT, &matrix);
+    struct test_case *opened = constant_nodes_opened(test);
+    assert_non_null(opened);
+    assert_int_equal(opened->n_inputs, 1);
+    assert_int_equal(test_case_model(opened, NULL)->graph->n_initializer, 0);
+    assert_false(constant_nodes_alone(opened));
+    assert_true(first_element(opened) == first_element(test));
+    test_case_free(opened);
     test_case_free(test);
 }
 
@@ -131,10 +177,10 @@ static void test_variables(void **state)
     assert_true(first_element(fed) == -3);
     test_case_free(fed);
     const char *taker;
-    assert_null(constant_nodes_folded(test, &taker)); /* the output is a constant */
+    assert_null(constant_nodes_folded(test, NULL, &taker)); /* the output is a constant */
     struct test_case *with = constant_nodes_with_variables(test);
     assert_non_null(with);
-    assert_null(constant_nodes_folded(with, &taker));
+    assert_null(constant_nodes_folded(with, NULL, &taker));
     assert_int_equal(with->n_inputs, 2);
     assert_true(constant_nodes_alone(test)); /* of the shape */
     assert_false(constant_nodes_alone(with));
@@ -167,6 +213,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fed),
         cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_folded_for_one),
+        cmocka_unit_test(test_opened),
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_elsewhere),
     };

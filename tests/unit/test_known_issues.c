@@ -78,6 +78,14 @@ static void what_is_malformed_is_refused_with_its_line(void **state)
     expect_refusal("[x]\nengine = a\noperators = Floor\n\n[x]\n",
                    "known.ini:5: there is another [x] in line 1");
     expect_refusal("[x]\nengine = a\nsymptom = wrong\ninput = nan\ncause = c\n", "has no operators");
+    struct str words;
+    str_init(&words);
+    str_add(&words, "[x]\nengine = a\noperators = Floor");
+    for (size_t i = 0; i < 20; i++)
+        str_add(&words, "|Ceiling");
+    str_add(&words, "\n");
+    expect_refusal(words.data, "known.ini:3: operators are at most 32 in a group");
+    str_release(&words);
     expect_refusal("rubbish\n", "known.ini:1: the line is neither");
 }
 

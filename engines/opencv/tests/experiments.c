@@ -1,4 +1,4 @@
-/* Lists as a class of inputs that OpenCV fails on whatever the operator, as experiments find it. */
+/* Classes of inputs that OpenCV fails on, as experiments find them. */
 #include "unit/evidence_of.h"
 
 static void look(struct scene *scene, const char *text, struct finding_evidence *evidence)
@@ -83,6 +83,54 @@ static void test_integers(void **state)
     scene_close(&scene);
 }
 
+/* A node that is refused on constants alone, in other words behind another one than by itself. */
+static void test_constants(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    scene_open(&scene, LABELS("opencv"));
+    look(&scene,
+         "g () => (float[1,1,1,1] y) <int64[4] s = {1,1,1,1}, float c = {0}> "
+         "{ a = Reshape(c, s) y = DepthToSpace<blocksize = 1>(a) }",
+         &evidence);
+    assert_true(evidence_has_cure(&evidence, "fed"));
+    assert_string_equal(evidence.general, "constants");
+    evidence_release(&evidence);
+    scene_close(&scene);
+}
+
+#define INDICES "s = Shape(x) n = Gather(s, i) r = Range(z, n, i) g = Gather<axis = 1>(x, r)"
+
+/* Indices that the engine has to compute, in a model without inputs and in a large one. */
+static void test_computed(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "g () => (float[1,2] g) <int64 z = {0}, int64 i = {1}, float[1,2] w = {0,0}, int64[1] b = {0}, "
+        "int64[1] e = {1}> { x = Slice(w, b, e) " INDICES " }",
+        "g (float[1,2] x) => (float[1,2] y) <int64 z = {0}, int64 i = {1}> { " INDICES
+        " a = Neg(g) b = Neg(a) c = Neg(b) d = Neg(c) e = Neg(d) f = Neg(e) h = Neg(f) j = Neg(h) k = Neg(j)"
+        " l = Neg(k) m = Neg(l) o = Neg(m) p = Neg(o) y = Neg(p) }",
+    };
+    static const char release[] = "opencv@4.10.0"; /* those before do not fail */
+    const struct engine_spec *spec;
+    struct registry *registry = open_registry();
+    bool there = registry_find(registry, release, &spec, NULL) == 0;
+    registry_free(registry);
+    if (!there)
+        skip();
+    struct scene scene;
+    scene_open(&scene, LABELS(release));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct finding_evidence evidence;
+        look(&scene, texts[i], &evidence);
+        assert_string_equal(evidence.computed, "Gather");
+        evidence_release(&evidence);
+    }
+    scene_close(&scene);
+}
+
 /* Pads at fault, on data of zeros: every answer is zeros, and that it has the right shape is enough. Another
  * value of ceil_mode, which is left out, makes the wrong shape of a pool the right one. */
 static void test_shape_of_zeros(void **state)
@@ -125,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shape_of_zeros), cmocka_unit_test(test_variable_weights),
+        cmocka_unit_test(test_constants),      cmocka_unit_test(test_computed),
         cmocka_unit_test(test_integers),       cmocka_unit_test(test_lists),
         cmocka_unit_test(test_scalars),        cmocka_unit_test(test_made_lists)};
     return cmocka_run_group_tests(tests, NULL, NULL);
