@@ -412,7 +412,7 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         str_printf(out, "%s%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner),
                    evidence->scalar ? " to a scalar" : "");
     else if (*evidence->alone && evidence->by_operator && is_one_operator(evidence)) /* it is the node's */
-        str_printf(out, "%swhatever %s", out->length > start ? "|" : "", cause_mates(evidence->main));
+        str_printf(out, "%s%s", out->length > start ? "|" : "", cause_mates(evidence->main));
     str_add(out, out->length > start ? "|" : "");
     add_message(out, signature->message);
     return true;
