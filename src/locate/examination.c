@@ -29,13 +29,14 @@ static bool is_refusal(enum outcome outcome)
     return outcome == OUTCOME_REJECTED || outcome == OUTCOME_FAILED;
 }
 
-/* Where the failure is that there is no answer, or one of a wrong form, any of the right form is one, also of
- * no elements, or of elements of which ONNX says nothing. */
+/* Where the failure is that there is no answer, an answer with an output of which ONNX says nothing is one.
+ * Where it is a wrong form, any of the right form is, also of no elements, or none that can be judged. */
 static bool is_right(const struct examination *look, const struct verdict *verdict)
 {
-    if (!look->numbers)
+    if (look->wrong && !look->numbers)
         return verdict_is(verdict->kind, CLASS_AGREES | CLASS_UNJUDGED);
-    return verdict_is(verdict->kind, CLASS_AGREES) && verdict->judged > 0 && !verdict->blank;
+    return verdict_is(verdict->kind, CLASS_AGREES) && verdict->judged > 0 &&
+           (!verdict->blank || !look->numbers);
 }
 
 /* A wrong answer is kept by a wrong answer, one of a wrong form by a wrong form, a crash by a crash, a
@@ -122,8 +123,19 @@ static void note_failure(struct examination *look, enum verdict_kind kind)
     look->refuses |= verdict_is(kind, CLASS_REFUSAL);
 }
 
+/* The part on one of the other sets. */
+static void note_set(struct examination *look, size_t set, size_t *others)
+{
+    struct expected expected;
+    enum verdict_kind kind = failure_on(look, look->sets[set], &expected);
+    note_failure(look, kind);
+    *others += kind != VERDICT_UNTESTED;
+    look->idle = look->idle && expected_apart(&look->expected, &expected) <= 0;
+    expected_release(&expected);
+}
+
 /* Takes numbers that count up for the last set, where the part fails on them in the same way. */
-static void count_last_set(struct examination *look, enum verdict_kind kind)
+static bool count_last_set(struct examination *look, enum verdict_kind kind)
 {
     struct test_case *counted;
     struct expected unused = {0};
@@ -136,28 +148,25 @@ static void count_last_set(struct examination *look, enum verdict_kind kind)
     } else {
         test_case_free(counted);
     }
+    return same;
 }
 
 /* The part on the data at hand, and in *others on how many of the other sets it fails. */
 static bool note_failures(struct examination *look, size_t *others)
 {
-    struct expected expected;
     expected_release(&look->expected);
     enum verdict_kind first = failure_on(look, look->sets[0], &look->expected);
     *others = 0;
     if (first == VERDICT_UNTESTED)
         return false;
     note_failure(look, first);
-    count_last_set(look, first);
     look->numbers = !verdict_is(first, CLASS_NO_ANSWER | CLASS_FORM);
     look->idle = has_elements(&look->expected);
-    for (size_t set = 1; set < EXAMINATION_SETS; set++) {
-        enum verdict_kind kind = failure_on(look, look->sets[set], &expected);
-        note_failure(look, kind);
-        *others += kind != VERDICT_UNTESTED;
-        look->idle = look->idle && expected_apart(&look->expected, &expected) <= 0;
-        expected_release(&expected);
-    }
+    for (size_t set = 1; set < EXAMINATION_SETS; set++)
+        note_set(look, set, others);
+    /* Zeros, or nearly so, in which nothing shows. */
+    if ((!*others || look->idle) && count_last_set(look, first))
+        note_set(look, EXAMINATION_SETS - 1, others);
     return true;
 }
 
@@ -215,9 +224,10 @@ enum cause_end examination_try(struct examination *look, const struct param_chan
     }
     expected_release(&first);
     /* An answer that is the same for all data may be right by chance. That another spelling gives one at all
-     * is no chance, nor that one of the right form comes where no data can make another. */
-    bool by_chance =
-        !depends && (look->wrong || count > 1 || !changes[0]->synonym) && (look->numbers || !look->idle);
+     * is no chance, nor that one of the right form comes where no data can make another; but that an engine
+     * lives may be. */
+    bool by_chance = !depends && (look->wrong || count > 1 || !changes[0]->synonym) &&
+                     (look->numbers || look->dies || !look->idle);
     return end == CHANGE_CURES && by_chance ? CHANGE_UNCLEAR : end;
 }
 

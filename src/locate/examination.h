@@ -10,7 +10,8 @@
 #include "locate/param_change.h"
 
 /* Sets of data: the one at hand, two in which the elements change places, one of other elements: numbers that
- * count up, where the part fails on them in the same way, or elements drawn like those at hand. */
+ * count up, where the others show nothing and the part fails on these in the same way; or drawn like those at
+ * hand. */
 enum { EXAMINATION_SETS = 4 };
 
 struct examination {

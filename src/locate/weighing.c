@@ -115,16 +115,15 @@ static bool is_inside(struct examination *look, const struct weighed *a, const s
 }
 
 /* The marks by which the cause is chosen among parameters with a cure, most important first. */
-enum { MARKS = 8 };
+enum { MARKS = 7 };
 
 static void marks_of(const struct weighed *one, bool marks[MARKS])
 {
     const bool all[MARKS] = {
         one->by_synonym, /* the same node, spelled otherwise, cures */
         is_switch(one),
-        !(one->apart > 0) && !one->plain, /* the same answer: by other nodes, or as it happens */
-        one->by_default,                  /* what is set, rather than what is left out */
-        !(one->apart > 0),
+        !(one->apart > 0), /* the same answer: by other nodes, or by another value as it happens */
+        one->by_default,
         !one->keeps && one->same_shape, /* every other value cures */
         one->same_shape,
         !one->plain,

@@ -140,7 +140,6 @@ static void test_shape_of_zeros(void **state)
         "g (float[1,1,1] x, float[1,1,1] w) => (float[1,1,2] y) "
         "{ y = Conv<kernel_shape = [1], pads = [0, 1]>(x, w) }",
         "g (float[1,1,1] x) => (float[1,1,2] y) { y = AveragePool<kernel_shape = [1], pads = [0, 1]>(x) }",
-        "g (float[1,1,1] x) => (float[1,1,1] y) { y = MaxPool<kernel_shape = [4], pads = [0, 3]>(x) }",
     };
     struct scene scene;
     scene_open(&scene, LABELS("opencv"));
