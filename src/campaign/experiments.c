@@ -276,11 +276,23 @@ static void try_rules(const struct experiments *how, struct test_case *test, str
     rewriting_steps_free(&steps);
 }
 
-/* Whether the first node is right with a variable in the place of its first constant. */
-static bool is_right_fed(const struct experiments *how, const struct test_case *alone)
+/* Whether all that the first node of the case lacks is a variable: it is right with one in the place of its
+ * first constant. Where rows in the place of lists are right, these are what matters. */
+static bool lacks_variable(const struct experiments *how, const struct test_case *alone)
 {
-    return is_right(how, constant_nodes_fed(alone, 0, false)) ||
-           is_right(how, constant_nodes_fed(alone, 0, true));
+    return (is_right(how, constant_nodes_fed(alone, 0, false)) ||
+            is_right(how, constant_nodes_fed(alone, 0, true))) &&
+           !is_right(how, other_data_rows(alone));
+}
+
+/* Whether the node gives no answer on constants alone, even where they are right, for lack of a variable. */
+static bool fails_on_constants(const struct experiments *how, const struct node_values *values, size_t node)
+{
+    struct test_case *alone = node_alone(values, node, false);
+    enum answer answer = alone ? answer_to(how, test_case_share(alone)) : ANSWER_UNKNOWN;
+    bool fails = (answer == ANSWER_SAME || answer == ANSWER_FAILURE) && lacks_variable(how, alone);
+    test_case_free(alone);
+    return fails;
 }
 
 /* Whether the node is wrong on constants alone, or fails in another way than the case and not for lack of a
@@ -289,7 +301,7 @@ static bool folds_wrong_alone(const struct experiments *how, const struct node_v
 {
     struct test_case *alone = node_alone(values, node, false);
     enum answer answer = alone ? answer_to(how, test_case_share(alone)) : ANSWER_UNKNOWN;
-    bool wrong = answer == ANSWER_WRONG || (answer == ANSWER_FAILURE && !is_right_fed(how, alone));
+    bool wrong = answer == ANSWER_WRONG || (answer == ANSWER_FAILURE && !lacks_variable(how, alone));
     test_case_free(alone);
     return wrong;
 }
@@ -312,16 +324,23 @@ static bool folds_wrong(const struct experiments *how, const struct test_case *t
     return wrong;
 }
 
-/* Of no answer, any answer is the cure, and so is another failure: they are other bugs. */
-static bool is_cured_by_feeding(const struct experiments *how, const struct test_case *test)
+/* Of no answer, any answer is the cure, and so is another failure: they are other bugs. *proved: the node
+ * that is fed fails on constants alone by itself, whatever those in front of it make. */
+static bool is_cured_by_feeding(const struct experiments *how, const struct test_case *test, bool *proved)
 {
     const struct model *model = test_case_model(test, NULL);
     double start = clock_seconds();
-    for (size_t i = 0; i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS; i++)
-        for (int cast = 0; cast < 2; cast++) /* the engine may have no inputs of that type */
-            if (answer_to(how, constant_nodes_fed(test, i, cast)) >= ANSWER_FAILURE)
-                return true;
-    return false;
+    bool cured = false;
+    struct node_values *values = model->graph->n_node > 1 ? node_values_new(test) : NULL;
+    for (size_t i = 0; !*proved && i < model->graph->n_node && clock_seconds() - start < FORM_SECONDS; i++) {
+        bool fed = false;
+        for (int cast = 0; cast < 2 && !fed; cast++) /* the engine may have no inputs of that type */
+            fed = answer_to(how, constant_nodes_fed(test, i, cast)) >= ANSWER_FAILURE;
+        cured |= fed;
+        *proved = fed && values && fails_on_constants(how, values, i);
+    }
+    node_values_free(values);
+    return cured;
 }
 
 static struct test_case *try_constants_of(const struct experiments *how, struct test_case *test,
@@ -334,8 +353,9 @@ static struct test_case *try_constants_of(const struct experiments *how, struct 
         test_case_free(with);
         return NULL;
     }
-    if ((is_cured_by_feeding(how, test) || (answer == ANSWER_SAME && is_cured_by_feeding(how, with))) &&
-        !folds_wrong(how, test))
+    bool proved = false, fed = is_cured_by_feeding(how, test, &proved) ||
+                               (answer == ANSWER_SAME && is_cured_by_feeding(how, with, &proved));
+    if (fed && (proved || !folds_wrong(how, test)))
         join(cures, CURE_FED);
     if (answer == ANSWER_SAME && !test->n_inputs)
         return with;

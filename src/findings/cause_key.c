@@ -631,7 +631,11 @@ static bool add_operands(struct str *out, const struct signature *signature,
 static bool is_never_right(const struct signature *signature, const struct finding_evidence *evidence)
 {
     bool of_type = kin_of(signature) == KIN_TYPE && text_equal(coarse_type(evidence->wanted), "integers");
-    return evidence->by_operator && text_equal(evidence->cures, "fewer-outputs") && !of_type;
+    struct str cure;
+    str_init(&cure);
+    bool otherwise = add_cure(&cure, evidence) != CLASS_KINDS;
+    str_release(&cure);
+    return evidence->by_operator && !otherwise && !of_type;
 }
 
 /* What a pass makes of tensors without elements: the symptom is chance. */
