@@ -87,6 +87,12 @@ static size_t count_outer(const struct signature *signature)
     return count;
 }
 
+/* Whether several operators are named, and no place in the engine's code. */
+static bool is_of_several(const struct signature *signature)
+{
+    return signature->blame == BLAME_OPERATORS && count_outer(signature) > 1;
+}
+
 /* The only operator to blame that is not inside a body; "" when there are several. */
 static void only_operator(const struct signature *signature, char name[SIGNATURE_PART_SIZE + 1])
 {
@@ -563,8 +569,11 @@ static bool add_general(struct str *out, const struct signature *signature,
         "axes-sorted", "axes-forward", "steps-forward", "ranked",   "filled",       "finite",
         "other-type",  "another-type", "identity",      "defaults", "above-lowest", NULL};
     const char *class = NULL;
-    bool columns = evidence_has_cure(evidence, "as-columns") || evidence_has_cure(evidence, "made-two-dims");
-    if (text_equal(evidence->main, "MatMul")) { /* to which a vector is no list */
+    /* Where one operand alone is broadcast, a column fits by chance. */
+    bool columns = (evidence_has_cure(evidence, "as-columns") &&
+                    (!has_operands(evidence->main) || is_broadcasting(evidence->main))) ||
+                   evidence_has_cure(evidence, "made-two-dims");
+    if (text_equal(evidence->main, "MatMul") && !is_of_several(signature)) { /* a vector is no list to it */
         if (columns || evidence_has_cure(evidence, "two-dims"))
             class = "MatMul|vectors";
     } else if (evidence_has_word(evidence->general, "lists") && kin_of(signature) != KIN_TYPE &&
@@ -619,7 +628,7 @@ static bool add_operands(struct str *out, const struct signature *signature,
 {
     static const char *const cures[] = {"expanded", "broadcast-expanded", NULL};
     bool ranks = has_operands(evidence->main) && evidence_has_cure(evidence, "two-dims");
-    if (!is_one_operator(evidence) || !(ranks || has_any_cure(evidence, cures)))
+    if (!is_one_operator(evidence) || is_of_several(signature) || !(ranks || has_any_cure(evidence, cures)))
         return false;
     str_printf(out, "any|%s|%s|cured by expanded", signature->engine,
                is_broadcasting(evidence->main) ? "elementwise" : cause_mates(evidence->main));
