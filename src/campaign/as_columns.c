@@ -80,12 +80,12 @@ static bool differs_with_rows(const struct experiments *how, const struct trial_
 
 /* Some engines have constants as they should be. What gives a scalar gives none with columns, which may be
  * why they are not refused. */
-static bool explains(const struct experiments *how, const struct trial_done *done, bool constants)
+static bool explains(const struct experiments *how, const struct trial_done *done, enum list_choice which)
 {
     const struct test_case *lists = trial_done_subject(done, 0);
     struct trial_done columns;
     bool computed = false, one = test_case_model(lists, NULL)->graph->n_node == 1;
-    if (!experiment_try(how, other_data_columns(lists, constants, &computed), false, &columns))
+    if (!experiment_try(how, other_data_columns(lists, which, &computed), false, &columns))
         return false;
     bool proved = false;
     if (!computed)
@@ -101,5 +101,6 @@ static bool explains(const struct experiments *how, const struct trial_done *don
 
 bool as_columns(const struct experiments *how, const struct trial_done *done)
 {
-    return explains(how, done, true) || explains(how, done, false);
+    return explains(how, done, LISTS_CONSTANTS) || explains(how, done, LISTS_INPUTS) ||
+           explains(how, done, LISTS_INDICES);
 }

@@ -51,10 +51,13 @@ struct test_case *other_data_all_two_dims(const struct test_case *test);
 /* Every list among the inputs and constants that is no parameter becomes a matrix of one row. */
 struct test_case *other_data_rows(const struct test_case *test);
 
-/* The same with one column, where `constants` is not set of inputs alone. *computed:
- * the reference can compute the case; else it is made all the same, and its outputs stay declared as they
- * were. */
-struct test_case *other_data_columns(const struct test_case *test, bool constants, bool *computed);
+/* Which lists are changed: those among inputs, constants with them, and indices with both, which are a
+ * parameter. */
+enum list_choice { LISTS_INPUTS, LISTS_CONSTANTS, LISTS_INDICES };
+
+/* The same with one column. *computed: the reference can compute the case; else it is made all the same, and
+ * its outputs stay declared as they were. */
+struct test_case *other_data_columns(const struct test_case *test, enum list_choice which, bool *computed);
 
 /* Small numbers that differ from their neighbours in the place of all inputs of floating point. */
 struct test_case *other_data_counted(const struct test_case *test);

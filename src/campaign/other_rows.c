@@ -25,7 +25,9 @@ static bool make_column(struct tensor *tensor)
     return list;
 }
 
-bool other_data_is_parameter(const struct model *model, const char *name)
+/* Whether a node takes the value as a parameter; indices, of which some operators need as many dimensions as
+ * of the data, may count as data. */
+static bool is_parameter(const struct model *model, const char *name, bool but_indices)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
@@ -34,29 +36,36 @@ bool other_data_is_parameter(const struct model *model, const char *name)
             continue;
         for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
             if (param->kind == PARAM_INPUT && param->input < node->n_input &&
-                text_equal(node->input[param->input], name))
+                text_equal(node->input[param->input], name) &&
+                !(but_indices && text_equal(param->name, "indices")))
                 return true;
     }
     return false;
 }
 
-static bool change_inputs(struct test_case *other, struct model *model, bool (*change)(struct tensor *tensor))
+bool other_data_is_parameter(const struct model *model, const char *name)
+{
+    return is_parameter(model, name, false);
+}
+
+static bool change_inputs(struct test_case *other, struct model *model, bool (*change)(struct tensor *tensor),
+                          bool indices)
 {
     bool changed = false;
     for (size_t i = 0; i < other->n_inputs; i++)
-        if (other->inputs[i].kind == VALUE_TENSOR && !other_data_is_parameter(model, other->inputs[i].name))
+        if (other->inputs[i].kind == VALUE_TENSOR && !is_parameter(model, other->inputs[i].name, indices))
             changed |= change(&other->inputs[i].tensors[0]);
     other_data_declare_inputs(model, other);
     return changed;
 }
 
-static bool change_constants(struct model *model, bool (*change)(struct tensor *tensor))
+static bool change_constants(struct model *model, bool (*change)(struct tensor *tensor), bool indices)
 {
     bool changed = false;
     for (size_t i = 0; i < model->graph->n_initializer; i++) {
         struct tensor tensor;
         const char *name = model->graph->initializer[i]->name;
-        if (other_data_is_parameter(model, name) ||
+        if (is_parameter(model, name, indices) ||
             model_tensor_read(model->graph->initializer[i], &tensor, NULL))
             continue;
         changed |= change(&tensor) && model_replace_initializer(model, name, &tensor, NULL) == 0;
@@ -156,16 +165,17 @@ static struct test_case *with_rows(const struct test_case *test, bool constants)
     struct test_case *other = other_data_begin(test, &model);
     if (!other)
         return NULL;
-    bool changed = change_inputs(other, model, make_row);
+    bool changed = change_inputs(other, model, make_row, false);
     if (constants)
-        changed = are_all_lists(test, test_case_model(test, NULL)) && change_constants(model, make_row);
+        changed =
+            are_all_lists(test, test_case_model(test, NULL)) && change_constants(model, make_row, false);
     return finish_rows(test, other, model, changed);
 }
 
 bool other_data_make_matrices(struct test_case *other, struct model *model, bool columns)
 {
-    bool changed = change_inputs(other, model, columns ? make_column : make_row);
-    return change_constants(model, columns ? make_column : make_row) || changed;
+    bool changed = change_inputs(other, model, columns ? make_column : make_row, false);
+    return change_constants(model, columns ? make_column : make_row, false) || changed;
 }
 
 struct test_case *other_data_rows(const struct test_case *test)
@@ -185,16 +195,16 @@ struct test_case *other_data_all_two_dims(const struct test_case *test)
     return with_rows(test, true);
 }
 
-struct test_case *other_data_columns(const struct test_case *test, bool constants, bool *computed)
+struct test_case *other_data_columns(const struct test_case *test, enum list_choice which, bool *computed)
 {
     struct model *model;
     struct expected expected;
     struct test_case *other = other_data_begin(test, &model);
     if (!other)
         return NULL;
-    bool changed = change_inputs(other, model, make_column);
-    if (constants)
-        changed |= change_constants(model, make_column);
+    bool changed = change_inputs(other, model, make_column, which == LISTS_INDICES);
+    if (which != LISTS_INPUTS)
+        changed |= change_constants(model, make_column, which == LISTS_INDICES);
     if (!changed) {
         test_case_free(other);
         return NULL;

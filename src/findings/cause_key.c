@@ -417,7 +417,8 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         names_source(signature->message)) /* the place may be one that all come by; scalars are a reason */
         str_printf(out, "%s%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner),
                    evidence->scalar ? " to a scalar" : "");
-    else if (*evidence->alone && evidence->by_operator && is_one_operator(evidence)) /* it is the node's */
+    else if (evidence->by_operator && is_one_operator(evidence) &&
+             names_source(signature->message)) /* it is the node's */
         str_printf(out, "%s%s", out->length > start ? "|" : "", cause_mates(evidence->main));
     str_add(out, out->length > start ? "|" : "");
     add_message(out, signature->message);
@@ -506,6 +507,11 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     char name[SIGNATURE_PART_SIZE + 1];
     size_t start = out->length;
     only_operator(signature, name);
+    if (!*name && kin_of(signature) == KIN_CRASH && *evidence->parameter) { /* as below */
+        str_printf(out, "%s|parameter ", cause_mates(evidence->owner));
+        str_append(out, evidence->parameter, strcspn(evidence->parameter, "+"));
+        return true;
+    }
     if (!*name)
         return false;
     if (kin_of(signature) == KIN_TYPE && *evidence->made) { /* an engine without integers has them nowhere */
@@ -671,6 +677,16 @@ static bool add_outputs(struct str *out, const struct signature *signature,
     return true;
 }
 
+/* With one parameter at fault it is chance of what the engine dies, and whether wrong numbers are none. */
+static const char *kind_of_symptom(const struct signature *signature, const struct finding_evidence *evidence)
+{
+    if (*evidence->parameter && kin_of(signature) == KIN_CRASH)
+        return "crash";
+    if (*evidence->parameter && kin_of(signature) == KIN_NUMBERS && !*evidence->cures)
+        return "wrong";
+    return symptom_word(signature->symptom);
+}
+
 void cause_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence)
 {
     size_t start = out->length;
@@ -688,10 +704,7 @@ void cause_key(struct str *out, const struct signature *whole, const struct find
          add_steps(out, signature, evidence) || add_operands(out, signature, evidence) ||
          add_outputs(out, signature, evidence)))
         return;
-    str_printf(out, "%s|%s|",
-               kin_of(signature) == KIN_CRASH && *evidence->parameter && !own
-                   ? "crash"
-                   : symptom_word(signature->symptom),
+    str_printf(out, "%s|%s|", own ? symptom_word(signature->symptom) : kind_of_symptom(signature, evidence),
                signature->engine);
     if (!own && (kin_of(signature) == KIN_REFUSAL
                      ? add_refusal(out, signature, evidence)

@@ -181,7 +181,7 @@ static void test_columns(void **state)
     bool computed;
     struct test_case *test =
         case_of_text("g (float[1,3] x, float[3] v) => (float[1,3] y) { y = Add(x, v) }", 1);
-    struct test_case *columns = other_data_columns(test, true, &computed);
+    struct test_case *columns = other_data_columns(test, LISTS_CONSTANTS, &computed);
     assert_true(computed);
     assert_right(columns, "Add", 1);
     assert_int_equal(columns->inputs[1].tensors[0].shape.rank, 2);
@@ -191,7 +191,7 @@ static void test_columns(void **state)
     test = case_of_text("g (float[2,3] x) => (float[2] y) <float[3] v = {1, 2, 3}> "
                         "{ y = Einsum<equation = \"ij,j->i\">(x, v) }",
                         1);
-    columns = other_data_columns(test, true, &computed);
+    columns = other_data_columns(test, LISTS_CONSTANTS, &computed);
     assert_non_null(columns);
     assert_false(computed);
     test_case_free(columns);
