@@ -1,6 +1,7 @@
 #include "campaign/other_data.h"
 
 #include "base/str.h"
+#include "campaign/node_alone.h"
 #include "model/build.h"
 #include "model/edit.h"
 #include "ops/op.h"
@@ -54,9 +55,23 @@ static bool change_constant(struct model *model, const char *name, int rank, cha
     return changed;
 }
 
-/* The rank of an input or constant of the case; 0 of what a node makes. */
-static int rank_of(const struct test_case *test, const struct model *model, const char *name)
+static bool change_input(struct test_case *other, const char *name, int rank, change_axes *change)
 {
+    for (size_t i = 0; i < other->n_inputs; i++) {
+        struct tensor *tensor = other->inputs[i].tensors;
+        if (other->inputs[i].kind == VALUE_TENSOR && text_equal(other->inputs[i].name, name))
+            return tensor->type == DTYPE_INT64 && change(tensor->data, tensor->count, rank);
+    }
+    return false;
+}
+
+/* The rank of a value of the case; 0 when it is not known. */
+static int rank_of(const struct test_case *test, const struct node_values *values, const struct model *model,
+                   const char *name)
+{
+    const struct tensor *made = values ? node_values_find(values, name) : NULL;
+    if (made)
+        return made->shape.rank;
     for (size_t i = 0; i < test->n_inputs; i++)
         if (test->inputs[i].kind == VALUE_TENSOR && text_equal(test->inputs[i].name, name))
             return test->inputs[i].tensors[0].shape.rank;
@@ -71,11 +86,12 @@ static bool names_axes(const char *name)
     return text_equal(name, "axes") || text_equal(name, "axis");
 }
 
-static bool change_node(const struct test_case *test, struct model *model, Onnx__NodeProto *node,
-                        change_axes *change)
+/* A node of the other case, whose values have the ranks of the first. */
+static bool change_node(struct test_case *other, const struct node_values *values, struct model *model,
+                        Onnx__NodeProto *node, change_axes *change)
 {
     const struct op *op = op_of(node);
-    int rank = node->n_input ? rank_of(test, model, node->input[0]) : 0;
+    int rank = node->n_input ? rank_of(other, values, model, node->input[0]) : 0;
     bool changed = false;
     for (size_t i = 0; i < node->n_attribute; i++) {
         Onnx__AttributeProto *attribute = node->attribute[i];
@@ -87,7 +103,8 @@ static bool change_node(const struct test_case *test, struct model *model, Onnx_
     }
     for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
         if (param->kind == PARAM_INPUT && names_axes(param->name) && param->input < node->n_input)
-            changed |= change_constant(model, node->input[param->input], rank, change);
+            changed |= change_constant(model, node->input[param->input], rank, change) ||
+                       change_input(other, node->input[param->input], rank, change);
     return changed;
 }
 
@@ -96,8 +113,10 @@ static struct test_case *with_axes(const struct test_case *test, change_axes *ch
     struct model *model;
     struct test_case *other = other_data_begin(test, &model);
     bool changed = false;
+    struct node_values *values = other && model->graph->n_node > 1 ? node_values_new(test) : NULL;
     for (size_t i = 0; other && i < model->graph->n_node; i++)
-        changed |= change_node(test, model, model->graph->node[i], change);
+        changed |= change_node(other, values, model, model->graph->node[i], change);
+    node_values_free(values);
     other = other ? other_data_finish(other, model, changed) : NULL;
     if (other && !other_data_same_results(test, other)) { /* another list may have to go with them */
         test_case_free(other);
