@@ -677,6 +677,13 @@ static bool add_outputs(struct str *out, const struct signature *signature,
     return true;
 }
 
+/* Rules with which the symptom is chance; the first that applies counts. A class of inputs that unrelated
+ * operators fail on comes before what is found of the operator. */
+static bool (*const any_symptom[])(struct str *out, const struct signature *signature,
+                                   const struct finding_evidence *evidence) = {
+    add_general, add_computed, add_axes, add_steps, add_operands, add_outputs,
+};
+
 /* With one parameter at fault it is chance of what the engine dies, and whether wrong numbers are none. */
 static const char *kind_of_symptom(const struct signature *signature, const struct finding_evidence *evidence)
 {
@@ -697,13 +704,9 @@ void cause_key(struct str *out, const struct signature *whole, const struct find
                symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
     if (!own && add_empty_pass(out, signature, evidence))
         return;
-    if (!own && !*evidence->passes && add_general(out, signature, evidence))
-        return;
-    if (!own && !*evidence->passes &&
-        (add_computed(out, signature, evidence) || add_axes(out, signature, evidence) ||
-         add_steps(out, signature, evidence) || add_operands(out, signature, evidence) ||
-         add_outputs(out, signature, evidence)))
-        return;
+    for (size_t i = 0; !own && !*evidence->passes && i < sizeof any_symptom / sizeof *any_symptom; i++)
+        if (any_symptom[i](out, signature, evidence))
+            return;
     str_printf(out, "%s|%s|", own ? symptom_word(signature->symptom) : kind_of_symptom(signature, evidence),
                signature->engine);
     if (!own && (kin_of(signature) == KIN_REFUSAL

@@ -283,6 +283,36 @@ static void test_one_kind_of_numbers(void **state)
     same(large, COUNT(large));
 }
 
+/* Of one parameter at fault the symptom is chance, and a node is itself wherever it was found. */
+static void test_one_symptom_of_many(void **state)
+{
+    (void)state;
+    /* torch 2.6.0: elements that were never written. */
+    static const struct row numbers[] = {
+        {"nan|torch|LogSoftmax|f16||",
+         "{\"parameter\": \"axis\", \"value\": \"0\", \"owner\": \"LogSoftmax\", \"main\": \"LogSoftmax\"}"},
+        {"wrong|torch|LogSoftmax|f16||",
+         "{\"parameter\": \"axis\", \"value\": \"0\", \"owner\": \"LogSoftmax\", \"main\": \"LogSoftmax\"}"},
+    };
+    /* OpenCV 4.10.0: a reduction over all axes, and an Unsqueeze of a constant. */
+    static const struct row deaths[] = {
+        {"crash|opencv|ArgMax+ReduceSum|any||forwardLayer<forward",
+         "{\"parameter\": \"axes\", \"value\": \"1,2,0\", \"owner\": \"ReduceSum\"}"},
+        {"crash|opencv|ReduceL1|any||forward",
+         "{\"parameter\": \"axes\", \"value\": \"0,1\", \"owner\": \"ReduceL1\", \"main\": \"ReduceL1\"}"},
+    };
+    static const struct row places[] = {
+        {"refused|opencv|Unsqueeze|||onnx_importer.cpp:#: idx <= dims.size()",
+         "{\"by_operator\": true, \"main\": \"Unsqueeze\", \"no_inputs\": true}"},
+        {"refused|opencv|Shape+Unsqueeze|||onnx_importer.cpp:#: idx <= dims.size()",
+         "{\"by_operator\": true, \"main\": \"Unsqueeze\", \"alone\": "
+         "\"refused|opencv|Unsqueeze|||onnx_importer.cpp:#: idx <= dims.size()\"}"},
+    };
+    same(numbers, COUNT(numbers));
+    same(deaths, COUNT(deaths));
+    same(places, COUNT(places));
+}
+
 /* What is noticed in several ways, or by operators of a kind. */
 static void test_one_condition(void **state)
 {
@@ -328,6 +358,32 @@ static void test_one_condition(void **state)
     same(windows, COUNT(windows));
     same(letters, COUNT(letters));
     apart(scalar, COUNT(scalar));
+}
+
+/* Cures that mean what they say of a single node alone, or of operands that are all broadcast. */
+static void test_other_nodes(void **state)
+{
+    (void)state;
+    static const struct row columns[] = {
+        {"wrong|opencv|Less|f32>bool||",
+         "{\"cures\": \"as-columns\", \"general\": \"lists\", \"main\": \"Less\"}"},
+        {"wrong|opencv|PRelu|f32||",
+         "{\"cures\": \"expanded+as-columns\", \"general\": \"lists\", \"main\": \"PRelu\"}"},
+    };
+    static const struct row vectors[] = {
+        {"refused|opencv|MatMul|||matmul_layer.cpp:#: shape_A.size()",
+         "{\"cures\": \"two-dims\", \"main\": \"MatMul\"}"},
+        {"refused|opencv|Add+MatMul|||matmul_layer.cpp:#: K_A == K_B",
+         "{\"cures\": \"two-dims\", \"main\": \"MatMul\"}"},
+    };
+    static const struct row broadcast[] = {
+        {"wrong|opencv|Gemm|f32||", "{\"cures\": \"broadcast-expanded+expanded\", \"main\": \"Gemm\"}"},
+        {"refused|opencv|Div+Gemm|||gemm_layer.cpp:#: num_inputs <= #",
+         "{\"cures\": \"identity+broadcast-expanded\", \"main\": \"Gemm\"}"},
+    };
+    apart(columns, COUNT(columns));
+    apart(vectors, COUNT(vectors));
+    apart(broadcast, COUNT(broadcast));
 }
 
 static void test_one_place_or_type(void **state)
@@ -562,7 +618,9 @@ int main(void)
         cmocka_unit_test(test_one_class_of_inputs),
         cmocka_unit_test(test_one_parameter_or_result),
         cmocka_unit_test(test_one_kind_of_numbers),
+        cmocka_unit_test(test_one_symptom_of_many),
         cmocka_unit_test(test_one_condition),
+        cmocka_unit_test(test_other_nodes),
         cmocka_unit_test(test_one_place_or_type),
         cmocka_unit_test(test_one_bug_noticed_elsewhere),
         cmocka_unit_test(test_other_bugs),

@@ -173,6 +173,22 @@ static void test_other_forms(void **state)
     test_case_free(test);
 }
 
+/* Axes that are an input of the model, and of a value that a node makes. */
+static void test_axes(void **state)
+{
+    (void)state;
+    struct test_case *test =
+        case_of_text("g (float[2,3] x, int64[1] a) => (float[2,1] y) { n = Neg(x) y = ReduceSum(n, a) }", 1);
+    assert_int_equal(test->inputs[1].tensors[0].count, 1);
+    tensor_set(&test->inputs[1].tensors[0], 0, -1);
+    struct test_case *forward = other_data_axes_forward(test);
+    assert_right(forward, "Neg", 2);
+    assert_true(tensor_get(&forward->inputs[1].tensors[0], 0) == 1);
+    assert_true(tensor_get(&test->inputs[1].tensors[0], 0) == -1); /* the case itself stays */
+    test_case_free(forward);
+    test_case_free(test);
+}
+
 /* Lists as columns, with which some cases cannot be computed; and a fault that has nothing to do with lists.
  */
 static void test_columns(void **state)
@@ -252,10 +268,11 @@ static void test_fewer_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_death),       cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_found),       cmocka_unit_test(test_none),
-        cmocka_unit_test(test_other_forms), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_made_lists),  cmocka_unit_test(test_fewer_outputs),
+        cmocka_unit_test(test_death),         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_found),         cmocka_unit_test(test_none),
+        cmocka_unit_test(test_other_forms),   cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_axes),          cmocka_unit_test(test_made_lists),
+        cmocka_unit_test(test_fewer_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,53 @@ static void test_made_lists(void **state)
     scene_close(&scene);
 }
 
+static const char release[] = "opencv@4.10.0"; /* those before lack Range, or do not fail */
+
+static bool has_release(void)
+{
+    const struct engine_spec *spec;
+    struct registry *registry = open_registry();
+    bool there = registry_find(registry, release, &spec, NULL) == 0;
+    registry_free(registry);
+    return there;
+}
+
+/* Indices that must be lists as the data is, in a release that has the operator. */
+static void test_lists_of_indices(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    if (!has_release())
+        skip();
+    scene_open(&scene, LABELS(release));
+    look(&scene, "g (float[3] x) => (float[2] y) <int64[2] i = {2, 0}> { y = GatherElements(x, i) }",
+         &evidence);
+    assert_true(evidence_has_cure(&evidence, "as-columns"));
+    assert_string_equal(evidence.general, "lists");
+    evidence_release(&evidence);
+    scene_close(&scene);
+}
+
+/* A result that is never right: what is left without it is right, if only of zeros. */
+static void test_fewer_outputs(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    if (!has_release())
+        skip();
+    struct test_case *test =
+        case_of_text("g (float[3,1,3,1] x) => (float[3,1,3,1] y, bool[3,1,3,1] m) { y, m = Dropout(x) }", 1);
+    for (size_t i = 0; i < test->inputs[0].tensors[0].count; i++)
+        tensor_set(&test->inputs[0].tensors[0], i, 0);
+    scene_open(&scene, LABELS(release));
+    evidence_of_case(&scene, test, &evidence);
+    assert_true(evidence_has_cure(&evidence, "fewer-outputs"));
+    evidence_release(&evidence);
+    scene_close(&scene);
+}
+
 /* Constants of integers that are read wrong, in places where they cannot be inputs. */
 static void test_integers(void **state)
 {
@@ -107,17 +154,6 @@ static void test_constants(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         look_at_constants(&scene, texts[i]);
     scene_close(&scene);
-}
-
-static const char release[] = "opencv@4.10.0"; /* those before lack Range, or do not fail */
-
-static bool has_release(void)
-{
-    const struct engine_spec *spec;
-    struct registry *registry = open_registry();
-    bool there = registry_find(registry, release, &spec, NULL) == 0;
-    registry_free(registry);
-    return there;
 }
 
 /* And behind one that is wrong, which does not matter. */
@@ -203,6 +239,7 @@ int main(void)
         cmocka_unit_test(test_constants),      cmocka_unit_test(test_constants_behind),
         cmocka_unit_test(test_computed),       cmocka_unit_test(test_integers),
         cmocka_unit_test(test_lists),          cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_made_lists)};
+        cmocka_unit_test(test_made_lists),     cmocka_unit_test(test_lists_of_indices),
+        cmocka_unit_test(test_fewer_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
