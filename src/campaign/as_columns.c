@@ -101,6 +101,8 @@ static bool explains(const struct experiments *how, const struct trial_done *don
 
 bool as_columns(const struct experiments *how, const struct trial_done *done)
 {
+    /* In models of several nodes indices may be computed, which is another matter. */
+    bool one = test_case_model(trial_done_subject(done, 0), NULL)->graph->n_node == 1;
     return explains(how, done, LISTS_CONSTANTS) || explains(how, done, LISTS_INPUTS) ||
-           explains(how, done, LISTS_INDICES);
+           (one && explains(how, done, LISTS_INDICES));
 }

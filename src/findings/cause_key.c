@@ -385,6 +385,28 @@ static bool add_negative(struct str *out, size_t start, const struct signature *
     return true;
 }
 
+/* Whether it is the node that is refused, whatever its parameters; where the engine names another operator,
+ * it may be any that comes by. */
+static bool is_of_node(const struct signature *signature, const struct finding_evidence *evidence)
+{
+    char named[SIGNATURE_PART_SIZE + 1];
+    only_operator(signature, named);
+    return evidence->by_operator && is_one_operator(evidence) && names_source(signature->message) &&
+           (!*named || text_equal(named, evidence->main));
+}
+
+/* Tensors without elements that a library refuses in the same words, whoever calls it. */
+static bool add_refused_in_words(struct str *out, const struct signature *signature,
+                                 const struct finding_evidence *evidence)
+{
+    if (!evidence->empty || !is_one_operator(evidence) || !evidence_has_cure(evidence, "filled") ||
+        names_source(signature->message) || *evidence->parameter)
+        return false;
+    str_add(out, "empty|");
+    add_message(out, signature->message);
+    return true;
+}
+
 /* The engine's own words tell more than experiments. */
 static bool add_refusal(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
@@ -396,7 +418,7 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         return true;
     size_t start = out->length;
     if (add_refused_pass(out, signature, evidence) || add_refused_empty(out, signature, evidence) ||
-        add_refused_sum(out, signature, evidence))
+        add_refused_sum(out, signature, evidence) || add_refused_in_words(out, signature, evidence))
         return true;
     if (names_source(signature->message)) {
         /* Many callers may come to that place, each with inputs of its own; constants come with most. Of
@@ -417,8 +439,7 @@ static bool add_refusal(struct str *out, const struct signature *signature,
         names_source(signature->message)) /* the place may be one that all come by; scalars are a reason */
         str_printf(out, "%s%s%s", out->length > start ? "|" : "", cause_mates(evidence->owner),
                    evidence->scalar ? " to a scalar" : "");
-    else if (evidence->by_operator && is_one_operator(evidence) &&
-             names_source(signature->message)) /* it is the node's */
+    else if (is_of_node(signature, evidence))
         str_printf(out, "%s%s", out->length > start ? "|" : "", cause_mates(evidence->main));
     str_add(out, out->length > start ? "|" : "");
     add_message(out, signature->message);
