@@ -39,7 +39,8 @@ static bool is_type_alone(const struct trial_done *whole, const struct trial_don
 static bool is_fault(const struct trial_done *whole, const struct trial_done *alone, bool added)
 {
     if (!verdict_is(kind_of(alone), CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
-        !verdict_is_finding(kind_of(alone)) || is_type_alone(whole, alone))
+        !verdict_is_finding(kind_of(alone)) || is_type_alone(whole, alone) ||
+        (experiment_died(alone) && !experiment_died(whole))) /* it would have died there, too */
         return false;
     return experiment_answered(alone) ||
            (!experiment_answered(whole) && (!added || same_message(whole, alone)));

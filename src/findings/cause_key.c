@@ -167,6 +167,13 @@ static bool is_broadcasting(const char *name)
            op->result != RESULT_LIKE_INPUT;
 }
 
+/* PRelu: one operand is broadcast to the other, and another shape of it may fit by chance. */
+static bool broadcasts_one(const char *name)
+{
+    const struct op *op = op_find(name);
+    return has_operands(name) && op->data == DATA_ALL && op->result == RESULT_LIKE_INPUT;
+}
+
 static bool has_parameter(const struct op *op, const char *name)
 {
     for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
@@ -257,6 +264,8 @@ static void add_parameter(struct str *out, const struct finding_evidence *eviden
     str_printf(out, "parameter %s", evidence->parameter);
     if (!names_axes(evidence->parameter)) /* whether their sign matters, another experiment tells */
         add_value(out, evidence);
+    else if (strchr(evidence->value, ','))
+        str_add(out, " of several");
 }
 
 /* Whether the word names an element type, as engines written in C++ call them. */
@@ -533,9 +542,14 @@ static bool add_experiment(struct str *out, const struct signature *signature,
         str_append(out, evidence->parameter, strcspn(evidence->parameter, "+"));
         return true;
     }
+    bool of_type = kin_of(signature) == KIN_TYPE && *evidence->made;
+    if (!*name && of_type && text_equal(coarse_type(evidence->wanted), "integers")) {
+        str_printf(out, "integers>%s", evidence->made);
+        return true;
+    }
     if (!*name)
         return false;
-    if (kin_of(signature) == KIN_TYPE && *evidence->made) { /* an engine without integers has them nowhere */
+    if (of_type) { /* an engine without integers has them nowhere */
         bool any = text_equal(signature->types, "any") && *evidence->wanted;
         const char *types = any ? evidence->wanted : signature->types, *to = strchr(types, '>');
         if (to && *types == 'f' && (text_equal(to, ">bool") || text_equal(to, ">int"))) /* of a Cast, say */
@@ -596,9 +610,7 @@ static bool add_general(struct str *out, const struct signature *signature,
         "axes-sorted", "axes-forward", "steps-forward", "ranked",   "filled",       "finite",
         "other-type",  "another-type", "identity",      "defaults", "above-lowest", NULL};
     const char *class = NULL;
-    /* Where one operand alone is broadcast, a column fits by chance. */
-    bool columns = (evidence_has_cure(evidence, "as-columns") &&
-                    (!has_operands(evidence->main) || is_broadcasting(evidence->main))) ||
+    bool columns = (evidence_has_cure(evidence, "as-columns") && !broadcasts_one(evidence->main)) ||
                    evidence_has_cure(evidence, "made-two-dims");
     if (text_equal(evidence->main, "MatMul") && !is_of_several(signature)) { /* a vector is no list to it */
         if (columns || evidence_has_cure(evidence, "two-dims"))
@@ -705,12 +717,14 @@ static bool (*const any_symptom[])(struct str *out, const struct signature *sign
     add_general, add_computed, add_axes, add_steps, add_operands, add_outputs,
 };
 
-/* With one parameter at fault it is chance of what the engine dies, and whether wrong numbers are none. */
+/* With one parameter at fault it is chance of what the engine dies, and whether wrong numbers are none; so it
+ * is where a constant is. */
 static const char *kind_of_symptom(const struct signature *signature, const struct finding_evidence *evidence)
 {
     if (*evidence->parameter && kin_of(signature) == KIN_CRASH)
         return "crash";
-    if (*evidence->parameter && kin_of(signature) == KIN_NUMBERS && !*evidence->cures)
+    bool constants = text_equal(evidence->cures, "initializer-as-input");
+    if (kin_of(signature) == KIN_NUMBERS && ((*evidence->parameter && !*evidence->cures) || constants))
         return "wrong";
     return symptom_word(signature->symptom);
 }
