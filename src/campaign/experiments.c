@@ -63,6 +63,7 @@ static const struct {
 #define CURE_FED "fed"
 #define CURE_COLUMNS "as-columns"
 #define CURE_MADE "made-two-dims"
+#define CURE_DEEPER "deeper"
 
 /* Classes of inputs that may be at fault whatever the operator, and the cure that names them. */
 static const struct {
@@ -471,6 +472,46 @@ static void freeze_inputs(const struct experiments *how, struct test_case *test,
     str_release(&step);
 }
 
+/* The case with inputs that are parameters, such as indices, as constants, where it fails alike: an engine
+ * may have no inputs of their type, which is another matter. */
+static struct test_case *without_given_parameters(const struct experiments *how, struct test_case *test)
+{
+    const struct model *model = test_case_model(test, NULL);
+    struct test_case *base = test_case_share(test);
+    struct str step;
+    str_init(&step);
+    for (size_t i = 0; i < test->n_inputs; i++) {
+        if (!other_data_is_parameter(model, test->inputs[i].name))
+            continue;
+        str_clear(&step);
+        str_printf(&step, "input-as-initializer@%s", test->inputs[i].name);
+        struct test_case *other = rewritten_alone(base, step.data);
+        if (other && answer_to(how, test_case_share(other)) == ANSWER_SAME) {
+            test_case_free(base);
+            base = other;
+        } else
+            test_case_free(other);
+    }
+    str_release(&step);
+    return base;
+}
+
+/* Whether a single node that is refused is right with a dimension more of all its data. Of answers, and of
+ * several nodes, that proves too little: broadcasting and fusing hang on the number of dimensions, too. */
+static bool is_cured_by_a_dimension(const struct experiments *how, const struct trial_done *done)
+{
+    struct test_case *test = done->test;
+    if (!how->message || how->deadly || test_case_model(test, NULL)->graph->n_node != 1 ||
+        experiment_gives_scalar(done))
+        return false;
+    struct test_case *base = without_given_parameters(how, test);
+    bool cured = false;
+    for (int way = 0; way < 4 && !cured; way++)
+        cured = is_right(how, other_data_deeper(base, way % 2, way / 2));
+    test_case_free(base);
+    return cured;
+}
+
 static void try_forms(const struct experiments *how, const struct trial_done *done,
                       struct finding_evidence *evidence)
 {
@@ -490,6 +531,8 @@ static void try_forms(const struct experiments *how, const struct trial_done *do
         join(&cures, CURE_COLUMNS);
     if (tells_of_made_lists(how, test))
         join(&cures, CURE_MADE);
+    if (!cures.length && is_cured_by_a_dimension(how, done)) /* nothing narrower is */
+        join(&cures, CURE_DEEPER);
     evidence->cures = arena_strdup(&evidence->arena, cures.data);
     test_case_free(base);
     str_release(&cures);
@@ -566,7 +609,8 @@ static void look_elsewhere(const struct experiments *how, bool lists, struct fin
     str_init(&general);
     for (size_t i = 0; i < ELSEWHERE_CLASSES; i++) {
         bool columns = i == ELSEWHERE_LISTS &&
-                       (evidence_has_cure(evidence, CURE_COLUMNS) || evidence_has_cure(evidence, CURE_MADE));
+                       (evidence_has_cure(evidence, CURE_COLUMNS) || evidence_has_cure(evidence, CURE_MADE) ||
+                        evidence_has_cure(evidence, CURE_DEEPER));
         bool cured = evidence_has_cure(evidence, classes[i].cure) && (i != ELSEWHERE_LISTS || lists);
         if ((columns || cured) && fails_elsewhere(how, (enum elsewhere_class)i))
             join(&general, classes[i].name);

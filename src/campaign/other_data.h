@@ -59,6 +59,11 @@ enum list_choice { LISTS_INPUTS, LISTS_CONSTANTS, LISTS_INDICES };
  * its outputs stay declared as they were. */
 struct test_case *other_data_columns(const struct test_case *test, enum list_choice which, bool *computed);
 
+/* Every tensor that is no scalar and no parameter gets a dimension of 1 more, the first or the last, so that
+ * lists are none any more and all else is brought together as before; indices: these, too. It gives the same
+ * elements; NULL when it does not, or there is no list. */
+struct test_case *other_data_deeper(const struct test_case *test, bool first, bool indices);
+
 /* Small numbers that differ from their neighbours in the place of all inputs of floating point. */
 struct test_case *other_data_counted(const struct test_case *test);
 

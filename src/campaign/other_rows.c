@@ -216,3 +216,54 @@ struct test_case *other_data_columns(const struct test_case *test, enum list_cho
     }
     return other;
 }
+
+/* Of scalars nothing is changed: they may be at fault for themselves. */
+static bool add_last_dim(struct tensor *tensor)
+{
+    struct shape *shape = &tensor->shape;
+    if (!shape->rank || shape->rank >= TENSOR_MAX_RANK)
+        return false;
+    shape->dims[shape->rank++] = 1;
+    return true;
+}
+
+static bool add_first_dim(struct tensor *tensor)
+{
+    struct shape *shape = &tensor->shape;
+    if (!shape->rank || shape->rank >= TENSOR_MAX_RANK)
+        return false;
+    memmove(shape->dims + 1, shape->dims, (size_t)shape->rank++ * sizeof *shape->dims);
+    shape->dims[0] = 1;
+    return true;
+}
+
+/* Whether some input or constant that is no parameter is a list. */
+static bool has_list(const struct test_case *test, const struct model *model)
+{
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (test->inputs[i].kind == VALUE_TENSOR && test->inputs[i].tensors[0].shape.rank == 1 &&
+            !is_parameter(model, test->inputs[i].name, true))
+            return true;
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        if (model->graph->initializer[i]->n_dims == 1 &&
+            !is_parameter(model, model->graph->initializer[i]->name, true))
+            return true;
+    return false;
+}
+
+struct test_case *other_data_deeper(const struct test_case *test, bool first, bool indices)
+{
+    struct model *model;
+    struct test_case *other =
+        has_list(test, test_case_model(test, NULL)) ? other_data_begin(test, &model) : NULL;
+    if (!other)
+        return NULL;
+    bool changed = change_inputs(other, model, first ? add_first_dim : add_last_dim, indices);
+    changed |= change_constants(model, first ? add_first_dim : add_last_dim, indices);
+    other = other_data_finish(other, model, changed);
+    if (other && !other_data_same_elements(test, other)) {
+        test_case_free(other);
+        return NULL;
+    }
+    return other;
+}

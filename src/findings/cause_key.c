@@ -611,7 +611,7 @@ static bool add_general(struct str *out, const struct signature *signature,
         "other-type",  "another-type", "identity",      "defaults", "above-lowest", NULL};
     const char *class = NULL;
     bool columns = (evidence_has_cure(evidence, "as-columns") && !broadcasts_one(evidence->main)) ||
-                   evidence_has_cure(evidence, "made-two-dims");
+                   evidence_has_cure(evidence, "made-two-dims") || evidence_has_cure(evidence, "deeper");
     if (text_equal(evidence->main, "MatMul") && !is_of_several(signature)) { /* a vector is no list to it */
         if (columns || evidence_has_cure(evidence, "two-dims"))
             class = "MatMul|vectors";

@@ -251,6 +251,29 @@ static void test_made_lists(void **state)
     test_case_free(test);
 }
 
+/* All data with a dimension more: operands meet as before, and what would mean something else is not made. */
+static void test_deeper(void **state)
+{
+    (void)state;
+    struct test_case *test =
+        case_of_text("g (float[2,3] x, float[3] v, float s) => (float[2,3] y) { y = Sum(x, v, s) }", 1);
+    for (int first = 0; first < 2; first++) {
+        struct test_case *deeper = other_data_deeper(test, first, false);
+        assert_right(deeper, "Sum", 1);
+        assert_int_equal(deeper->inputs[0].tensors[0].shape.rank, 3);
+        assert_int_equal(deeper->inputs[1].tensors[0].shape.rank, 2);
+        assert_int_equal(deeper->inputs[2].tensors[0].shape.rank, 0);
+        test_case_free(deeper);
+    }
+    test_case_free(test);
+    test = case_of_text("g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }", 1);
+    assert_null(other_data_deeper(test, true, false)); /* it has no list */
+    test_case_free(test);
+    test = case_of_text("g (float[3] x) => (float[6] y) <int64[1] r = {2}> { y = Tile(x, r) }", 1);
+    assert_null(other_data_deeper(test, true, false)); /* the repeats are for one dimension */
+    test_case_free(test);
+}
+
 /* Results that a node can do without. */
 static void test_fewer_outputs(void **state)
 {
@@ -268,11 +291,11 @@ static void test_fewer_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_death),         cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_found),         cmocka_unit_test(test_none),
-        cmocka_unit_test(test_other_forms),   cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_axes),          cmocka_unit_test(test_made_lists),
-        cmocka_unit_test(test_fewer_outputs),
+        cmocka_unit_test(test_death),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_found),       cmocka_unit_test(test_none),
+        cmocka_unit_test(test_other_forms), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_axes),        cmocka_unit_test(test_deeper),
+        cmocka_unit_test(test_made_lists),  cmocka_unit_test(test_fewer_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,27 @@ static void test_lists_of_indices(void **state)
     scene_close(&scene);
 }
 
+/* What is brought together with a list is right with a dimension more of all; that indices are an input of a
+ * type that the engine has none of does not matter. */
+static void test_a_dimension_more(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct finding_evidence evidence;
+    if (!has_release())
+        skip();
+    struct test_case *test = case_of_text(
+        "g (float[2,2] x, int64[1,2] i) => (float[2,2] y) <float[1] u = {5}> { y = ScatterND(x, i, u) }", 1);
+    for (size_t i = 0; i < test->inputs[1].tensors[0].count; i++)
+        tensor_set(&test->inputs[1].tensors[0], i, 1);
+    scene_open(&scene, LABELS(release));
+    evidence_of_case(&scene, test, &evidence);
+    assert_true(evidence_has_cure(&evidence, "deeper"));
+    assert_string_equal(evidence.general, "lists");
+    evidence_release(&evidence);
+    scene_close(&scene);
+}
+
 /* A result that is never right: what is left without it is right, if only of zeros. */
 static void test_fewer_outputs(void **state)
 {
@@ -234,12 +255,17 @@ static void test_variable_weights(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shape_of_zeros), cmocka_unit_test(test_variable_weights),
-        cmocka_unit_test(test_constants),      cmocka_unit_test(test_constants_behind),
-        cmocka_unit_test(test_computed),       cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_lists),          cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_made_lists),     cmocka_unit_test(test_lists_of_indices),
-        cmocka_unit_test(test_fewer_outputs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape_of_zeros),
+                                       cmocka_unit_test(test_variable_weights),
+                                       cmocka_unit_test(test_constants),
+                                       cmocka_unit_test(test_constants_behind),
+                                       cmocka_unit_test(test_computed),
+                                       cmocka_unit_test(test_integers),
+                                       cmocka_unit_test(test_lists),
+                                       cmocka_unit_test(test_scalars),
+                                       cmocka_unit_test(test_made_lists),
+                                       cmocka_unit_test(test_lists_of_indices),
+                                       cmocka_unit_test(test_a_dimension_more),
+                                       cmocka_unit_test(test_fewer_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
