@@ -261,11 +261,21 @@ static bool names_axes(const char *parameter)
 
 static void add_parameter(struct str *out, const struct finding_evidence *evidence)
 {
-    str_printf(out, "parameter %s", evidence->parameter);
+    str_printf(out, "parameter %s", names_axes(evidence->parameter) ? "axes" : evidence->parameter);
     if (!names_axes(evidence->parameter)) /* whether their sign matters, another experiment tells */
         add_value(out, evidence);
     else if (strchr(evidence->value, ','))
         str_add(out, " of several");
+}
+
+/* The first parameter to blame, without its value. */
+static void add_parameter_of(struct str *out, const char *name, const struct finding_evidence *evidence)
+{
+    str_printf(out, "%s|parameter ", cause_mates(name));
+    if (names_axes(evidence->parameter)) /* operators of a kind call them either way */
+        str_add(out, "axes");
+    else
+        str_append(out, evidence->parameter, strcspn(evidence->parameter, "+"));
 }
 
 /* Whether the word names an element type, as engines written in C++ call them. */
@@ -538,8 +548,7 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     size_t start = out->length;
     only_operator(signature, name);
     if (!*name && kin_of(signature) == KIN_CRASH && *evidence->parameter) { /* as below */
-        str_printf(out, "%s|parameter ", cause_mates(evidence->owner));
-        str_append(out, evidence->parameter, strcspn(evidence->parameter, "+"));
+        add_parameter_of(out, evidence->owner, evidence);
         return true;
     }
     bool of_type = kin_of(signature) == KIN_TYPE && *evidence->made;
@@ -574,8 +583,7 @@ static bool add_experiment(struct str *out, const struct signature *signature,
     if (done && kin_of(signature) == KIN_CRASH && *evidence->parameter) {
         /* With one parameter at fault it is chance of what the engine dies, and where. */
         cut(out, start);
-        str_printf(out, "%s|parameter ", cause_mates(name));
-        str_append(out, evidence->parameter, strcspn(evidence->parameter, "+"));
+        add_parameter_of(out, name, evidence);
         return true;
     }
     if (done || add_classes(out, name, signature, evidence)) {
