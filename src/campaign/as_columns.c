@@ -78,17 +78,6 @@ static bool differs_with_rows(const struct experiments *how, const struct trial_
     return differs;
 }
 
-/* Whether lists and columns must give the same elements, of numbers that tell: reduced cases hold zeros. */
-static bool mean_the_same(const struct test_case *lists, const struct test_case *columns)
-{
-    struct test_case *first = other_data_counted(lists), *second = other_data_counted(columns);
-    bool same =
-        first && second ? other_data_same_elements(first, second) : other_data_same_elements(lists, columns);
-    test_case_free(first);
-    test_case_free(second);
-    return same;
-}
-
 /* Some engines have constants as they should be. What gives a scalar gives none with columns, which may be
  * why they are not refused. */
 static bool explains(const struct experiments *how, const struct trial_done *done, enum list_choice which)
@@ -105,7 +94,7 @@ static bool explains(const struct experiments *how, const struct trial_done *don
     else if (is_right(how, &columns))
         proved = experiment_answered(done)
                      ? same_answers(&done->results[0], &columns.results[0])
-                     : !experiment_gives_scalar(done) && mean_the_same(lists, columns.test);
+                     : !experiment_gives_scalar(done) && other_data_mean_the_same(lists, columns.test);
     trial_done_release(&columns);
     return proved;
 }

@@ -21,6 +21,9 @@ struct test_case *other_data_finish(struct test_case *other, const struct model 
 bool other_data_same_results(const struct test_case *a, const struct test_case *b);
 bool other_data_same_elements(const struct test_case *a, const struct test_case *b);
 
+/* The latter with numbers that tell in all inputs and constants: reduced cases hold zeros. */
+bool other_data_mean_the_same(const struct test_case *a, const struct test_case *b);
+
 /* Whether a node takes the value as a parameter, such as axes, and not as data. */
 bool other_data_is_parameter(const struct model *model, const char *name);
 
