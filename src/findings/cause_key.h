@@ -27,11 +27,4 @@
  */
 void cause_key(struct str *out, const struct signature *signature, const struct finding_evidence *evidence);
 
-/*
- * The name that stands for an operator and those computed alike: of the first operator of the table with the
- * same kernel, both with keepdims (all reductions) or the same weights (GRU for GRU, LSTM and RNN). A
- * function of single elements stands for itself, as do operators that the table does not have.
- */
-const char *cause_mates(const char *op);
-
 #endif

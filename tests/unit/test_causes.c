@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "findings/cause_key.h"
+#include "findings/cause_words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
