@@ -174,8 +174,6 @@ static bool cast_input(struct test_case *test, struct model *model, const char *
         const char *fed = "constant_nodes_fed";
         Onnx__NodeProto *cast = model_add_node(model, "Cast", "constant_nodes_cast", 1, &fed, 1, &name);
         node_set_int(&model->arena, cast, "to", (int64_t)tensor->type);
-        memmove(graph->node + 1, graph->node, (graph->n_node - 1) * sizeof *graph->node);
-        graph->node[0] = cast;
         for (size_t k = 0; k < graph->n_input; k++)
             if (text_equal(graph->input[k]->name, name)) {
                 graph->input[k]->name = arena_strdup(&model->arena, fed);
@@ -185,7 +183,7 @@ static bool cast_input(struct test_case *test, struct model *model, const char *
         *tensor = floats;
         free(test->inputs[i].name);
         test->inputs[i].name = memory_strdup(fed);
-        return true;
+        return model_sort_nodes(model, NULL) == 0;
     }
     return false;
 }

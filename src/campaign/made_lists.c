@@ -3,8 +3,7 @@
 #include "base/str.h"
 #include "campaign/other_data.h"
 #include "model/build.h"
-
-#include <string.h>
+#include "model/edit.h"
 
 static struct shape shape_as(enum made_form form, int64_t length)
 {
@@ -34,38 +33,32 @@ static const char *add_dims(struct model *model, const struct shape *shape, size
     return name;
 }
 
-/* All nodes that take the value take another; false when none does. */
-static bool take_other(struct model *model, const char *value, const char *other)
+static bool is_taken(const struct model *model, const char *value)
 {
-    bool taken = false;
     for (size_t i = 0; i < model->graph->n_node; i++)
         for (size_t k = 0; k < model->graph->node[i]->n_input; k++)
-            if (text_equal(model->graph->node[i]->input[k], value)) {
-                model->graph->node[i]->input[k] = arena_strdup(&model->arena, other);
-                taken = true;
-            }
-    return taken;
+            if (text_equal(model->graph->node[i]->input[k], value))
+                return true;
+    return false;
 }
 
-/* Puts a Reshape behind the node; false when the value is no list, or nothing takes it as data. */
-static bool reshape(const struct node_values *values, struct model *model, size_t node, const char *value,
+/* Appends a Reshape, whose result is taken in the place of the value; false when that is no list, or nothing
+ * takes it as data. */
+static bool reshape(const struct node_values *values, struct model *model, const char *value,
                     enum made_form form)
 {
-    Onnx__GraphProto *graph = model->graph;
     const struct tensor *list = node_values_find(values, value);
-    size_t number = graph->n_node;
-    if (!list || list->shape.rank != 1 || !list->count || other_data_is_parameter(model, value))
-        return false;
-    const char *other = arena_printf(&model->arena, "made_lists_%zu", number);
-    if (!take_other(model, value, other))
+    size_t number = model->graph->n_node;
+    if (!list || list->shape.rank != 1 || !list->count || other_data_is_parameter(model, value) ||
+        !is_taken(model, value))
         return false;
     struct shape shape = shape_as(form, list->shape.dims[0]);
     const char *inputs[] = {value, add_dims(model, &shape, number)};
     if (!inputs[1])
         return false;
-    Onnx__NodeProto *added = model_add_node(model, "Reshape", other, 2, inputs, 1, &other);
-    memmove(graph->node + node + 2, graph->node + node + 1, (number - node - 1) * sizeof *graph->node);
-    graph->node[node + 1] = added;
+    const char *other = arena_printf(&model->arena, "made_lists_%zu", number);
+    graph_redirect(&model->arena, model->graph, value, other);
+    model_add_node(model, "Reshape", other, 2, inputs, 1, &other);
     return true;
 }
 
@@ -75,7 +68,7 @@ static bool reshape_all_of(const struct node_values *values, struct model *model
     const Onnx__NodeProto *maker = model->graph->node[node];
     bool changed = false;
     for (size_t i = 0; !node_values_constant(values, node) && i < maker->n_output; i++)
-        changed |= reshape(values, model, node, maker->output[i], form);
+        changed |= reshape(values, model, maker->output[i], form);
     return changed;
 }
 
@@ -87,12 +80,12 @@ struct test_case *made_lists_as(const struct node_values *values, size_t node, e
     bool changed = false;
     if (!other)
         return NULL;
-    for (size_t i = model->graph->n_node; i-- > 0;) /* from the back: those in front keep their places */
+    for (size_t i = 0, nodes = model->graph->n_node; i < nodes; i++)
         if (node == MADE_BY_ALL || node == MADE_OR_GIVEN || i == node)
             changed |= reshape_all_of(values, model, i, form);
     if (changed && node == MADE_OR_GIVEN && form != MADE_LISTS)
         other_data_make_matrices(other, model, form == MADE_COLUMNS);
-    other = other_data_finish(other, model, changed);
+    other = other_data_finish(other, model, changed && !model_sort_nodes(model, NULL));
     if (other && !other_data_same_elements(test, other)) {
         test_case_free(other);
         return NULL;

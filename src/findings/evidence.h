@@ -1,7 +1,7 @@
 /*
  * Evidence of a finding's cause: what experiments on its reduced case showed. A change that cures the case
  * names what the failure needs: an optimiser pass, a parameter, a constant input. The campaign's store keeps
- * it as JSON beside the facts of the finding; findings/cause_group.h makes causes of it.
+ * it as JSON beside the facts of the finding; findings/cause_key.h makes causes of it.
  */
 #ifndef FINDINGS_EVIDENCE_H
 #define FINDINGS_EVIDENCE_H
@@ -26,11 +26,11 @@ struct finding_evidence {
      * "as-columns" where the failure is what is right for columns in the place of lists
      * (campaign/as_columns.h); "made-two-dims" where rows or columns in the place of lists that nodes make do
      * not fail (campaign/made_lists.h); "deeper" where all data has a dimension more, lists among it;
-     * "constant-by-cast" and "constant-as-bits" where a constant of
-     * integers is read wrong (campaign/integer_constants.h); "fewer-outputs", without those that the node can
-     * do without. Of a case without an answer: outputs that are sums "with-variables"; a node on constants
-     * alone that is "fed" a variable, where another failure is a cure, too; "frozen-1", the second input of a
-     * node as a constant, with data that is none. */
+     * "constant-by-cast" and "constant-as-bits" where a constant of integers is read wrong
+     * (campaign/integer_constants.h); "fewer-outputs", without those that the node can do without. Of a case
+     * without an answer: outputs that are sums "with-variables"; a node on constants alone that is "fed" a
+     * variable, where another failure is a cure, too; "frozen-1", the second input of a node as a constant,
+     * with data that is none. */
     const char *cures;
     const char *constant; /* the element type of the constant that must be one, "uint8" */
     /* Classes of inputs that the failure needs and that unrelated operators fail on, too: "constants",

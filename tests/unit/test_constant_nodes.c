@@ -83,16 +83,24 @@ static void test_fed(void **state)
     test_case_free(test);
 }
 
+/* An input x, and n = Neg(c) of a constant; the caller adds what takes them. */
+static struct test_case *negated_constant(struct model **model)
+{
+    *model = model_new(OPSET);
+    struct test_case *test = test_case_new(*model);
+    add_constant(*model, "c");
+    add_input(test, *model);
+    add_node(*model, "Neg", "c", NULL, "n");
+    return test;
+}
+
 /* y = Add(x, Neg(c)) with -c given. */
 static void test_folded(void **state)
 {
     (void)state;
     const char *taker;
-    struct model *model = model_new(OPSET);
-    struct test_case *test = test_case_new(model);
-    add_constant(model, "c");
-    add_input(test, model);
-    add_node(model, "Neg", "c", NULL, "n");
+    struct model *model;
+    struct test_case *test = negated_constant(&model);
     add_node(model, "Add", "x", "n", "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
     struct test_case *folded = constant_nodes_folded(test, NULL, &taker);
@@ -110,11 +118,8 @@ static void test_folded_for_one(void **state)
 {
     (void)state;
     const char *taker;
-    struct model *model = model_new(OPSET);
-    struct test_case *test = test_case_new(model);
-    add_constant(model, "c");
-    add_input(test, model);
-    add_node(model, "Neg", "c", NULL, "n");
+    struct model *model;
+    struct test_case *test = negated_constant(&model);
     add_node(model, "Add", "x", "n", "a");
     add_node(model, "Mul", "a", "n", "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
