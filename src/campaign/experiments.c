@@ -248,6 +248,17 @@ static struct test_case *rewritten_alone(struct test_case *test, const char *ste
     return alone;
 }
 
+/* The same with a rule about one value. */
+static struct test_case *rewritten_at(struct test_case *test, const char *rule, const char *value)
+{
+    struct str step;
+    str_init(&step);
+    str_printf(&step, "%s@%s", rule, value);
+    struct test_case *alone = rewritten_alone(test, step.data);
+    str_release(&step);
+    return alone;
+}
+
 /* The element type of the constant that a step "initializer-as-input@NAME" makes an input; "" of others. */
 static const char *constant_type(const struct test_case *test, const char *step)
 {
@@ -449,28 +460,21 @@ static bool is_given(const struct test_case *test, const char *name)
 static void freeze_inputs(const struct experiments *how, struct test_case *test, struct str *cures)
 {
     const struct model *model = test_case_model(test, NULL);
-    const Onnx__NodeProto *node = model->graph->node[0];
-    struct str step;
-    if (model->graph->n_node != 1 || !how->message || node->n_input < 2)
+    const Onnx__NodeProto *node = model->graph->n_node == 1 ? model->graph->node[0] : NULL;
+    if (!node || !how->message || node->n_input < 2)
         return;
-    str_init(&step);
-    str_printf(&step, "initializer-as-input@%s", node->input[0]);
-    struct test_case *base =
-        is_given(test, node->input[0]) ? test_case_share(test) : rewritten_alone(test, step.data);
+    struct test_case *base = is_given(test, node->input[0])
+                                 ? test_case_share(test)
+                                 : rewritten_at(test, "initializer-as-input", node->input[0]);
     bool found = !base || is_right(how, test_case_share(base));
     for (size_t i = 1; i < node->n_input && !found; i++) {
         if (!is_given(base, node->input[i]) || text_equal(node->input[i], node->input[0]))
             continue;
-        str_clear(&step);
-        str_printf(&step, "input-as-initializer@%s", node->input[i]);
-        found = is_right(how, rewritten_alone(base, step.data));
-        str_clear(&step);
-        str_printf(&step, "frozen-%zu", i);
+        found = is_right(how, rewritten_at(base, "input-as-initializer", node->input[i]));
         if (found)
-            join(cures, step.data);
+            str_printf(cures, "%sfrozen-%zu", cures->length ? "+" : "", i);
     }
     test_case_free(base);
-    str_release(&step);
 }
 
 /* The case with inputs that are parameters, such as indices, as constants, where it fails alike: an engine
@@ -479,21 +483,16 @@ static struct test_case *without_given_parameters(const struct experiments *how,
 {
     const struct model *model = test_case_model(test, NULL);
     struct test_case *base = test_case_share(test);
-    struct str step;
-    str_init(&step);
     for (size_t i = 0; i < test->n_inputs; i++) {
         if (!other_data_is_parameter(model, test->inputs[i].name))
             continue;
-        str_clear(&step);
-        str_printf(&step, "input-as-initializer@%s", test->inputs[i].name);
-        struct test_case *other = rewritten_alone(base, step.data);
+        struct test_case *other = rewritten_at(base, "input-as-initializer", test->inputs[i].name);
         if (other && answer_to(how, test_case_share(other)) == ANSWER_SAME) {
             test_case_free(base);
             base = other;
         } else
             test_case_free(other);
     }
-    str_release(&step);
     return base;
 }
 
