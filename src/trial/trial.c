@@ -302,7 +302,8 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
         judge_forbidden(&done->judgement, entries, flight->test->forbidden != FORBIDDEN_BY_REFERENCE,
                         flight->test->forbidden_why);
     note_unasked(flight->variant, done);
-    if (flight->handover.path && flight->test->equivalence->by_path)
+    const struct equivalence *way = flight->test->equivalence;
+    if (way && way->by_path && flight->handover.path)
         excuse_files(done);
     free(differ);
     free(entries);

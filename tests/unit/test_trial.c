@@ -2,7 +2,9 @@
 
 #include "base/memory.h"
 #include "case/case_gradient.h"
+#include "engine/handover.h"
 #include "generate/operator_case.h"
+#include "model/build.h"
 #include "rules/rewriting.h"
 #include "trial/trial.h"
 
@@ -631,6 +633,31 @@ static void what_is_new_may_be_lacking(void **state)
     test_case_free(origin);
 }
 
+/* The original goes by path as well, and no rule says so of it. */
+static void a_model_that_goes_by_path_is_held_against_its_forms(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct model *model = model_of_text("g (int64[4] x) => (float[4] y) { y = Gather(w, x) }");
+    struct test_case *origin = test_case_new(model);
+    struct value x = value_for(model->graph->input[0], 1);
+    struct shape shape = {.rank = 1, .dims = {HANDOVER_BYTES / sizeof(float) + 1}};
+    struct tensor weights;
+    assert_int_equal(tensor_alloc(&weights, DTYPE_FLOAT, &shape, SIZE_MAX, NULL), 0);
+    memset(weights.data, 0, weights.size);
+    model_add_initializer(model, "w", &weights);
+    tensor_release(&weights);
+    assert_int_equal(test_case_add_inputs(origin, &x, 1, NULL), 0);
+    value_release(&x);
+    scene_open(&scene, LABELS("reference:round=on"));
+    struct trial_done done = try_one(&scene, &(struct trial_options){0}, rewritten(origin, "identity@y"));
+    assert_int_equal(done.origin_verdicts[0].kind, VERDICT_AGREES);
+    assert_int_equal(done.pairs[0].kind, VERDICT_AGREES);
+    trial_done_release(&done);
+    test_case_free(origin);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     unsetenv("MALLOC_PERTURB_"); /* meson sets it, and engines get it */
@@ -654,6 +681,7 @@ int main(void)
         cmocka_unit_test(rewritten_cases_under_way_are_given_up),
         cmocka_unit_test(a_wrong_rule_is_noticed),
         cmocka_unit_test(what_is_new_may_be_lacking),
+        cmocka_unit_test(a_model_that_goes_by_path_is_held_against_its_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
