@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "base/file_format.h"
 #include "base/memory.h"
 #include "base/str.h"
 
@@ -106,7 +107,11 @@ int file_map_fd(struct file_map *map, int fd, struct error *err)
     *map = (struct file_map){data, (size_t)info.st_size};
     maps = memory_grow(maps, &map_room, n_maps + 1, sizeof *maps);
     maps[n_maps++] = *map;
-    return 0;
+    if (!file_is_lfs_pointer(map->data, map->size))
+        return 0;
+    file_map_close(map);
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "this is a Git LFS pointer, which stands for the file; 'git lfs pull' brings the file");
 }
 
 int file_map_open(struct file_map *map, const char *path, struct error *err)

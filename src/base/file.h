@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* A read-only view of a file. An empty file has data NULL and size 0. */
+/* A read-only view of a file. An empty file has data NULL and size 0. A Git LFS pointer is refused. */
 struct file_map {
     const uint8_t *data;
     size_t size;

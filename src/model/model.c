@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include "base/clean.h"
+#include "base/file_format.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -194,6 +195,15 @@ static void take_folder(struct model *model, const char *path)
         model->folder = arena_printf(&model->arena, "%.*s", (int)(slash - path + 1), path);
 }
 
+/* Says what the file is instead, where that is known. */
+static int no_model(const char *path, const uint8_t *data, size_t size, struct error *err)
+{
+    const char *format = file_format(data, size);
+    if (format)
+        return error_set(err, ERROR_UNSUPPORTED, "%s is not an ONNX model but %s", path, format);
+    return error_prefix(err, "%s is not an ONNX model, or is cut off", path);
+}
+
 int model_load(struct model **model, const char *path, struct error *err)
 {
     size_t size, detached;
@@ -209,7 +219,7 @@ int model_load(struct model **model, const char *path, struct error *err)
         goto fail;
     }
     if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err)) {
-        error_prefix(err, "%s is not an ONNX model, or is cut off", path);
+        no_model(path, data, size, err);
         goto fail;
     }
     if (unpack(loaded, data, size, detached, err)) {

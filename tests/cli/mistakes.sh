@@ -81,6 +81,25 @@ for command in compare run localize bisect reduce; do
     assay $command invalid.onnx -e identity
 done
 assay report invalid.onnx -e identity -o bundle
+# Another format, or what Git has in the place of a large file: as a model, as its weights, as data.
+printf 'PK\3\4...archive/data.pkl...' >model.pt
+printf '\x1c\0\0\0TFL3...' >model.tflite
+printf '<!DOCTYPE html>...' >page.onnx
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12345\n' 0 >pointer.onnx
+for given in model.pt model.tflite page.onnx pointer.onnx; do
+    assay compare $given -e identity
+done
+model weighted.onnx <<'END'
+<ir_version: 8, opset_import: ["": 13]> g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { y = Add(x, w) }
+END
+split weighted.onnx parted.onnx
+cp pointer.onnx parted.onnx.weights
+assay run parted.onnx -e identity
+mkdir pointers
+for kind in npy pb npz; do
+    cp pointer.onnx pointers/input_0.$kind
+    assay run relu.onnx --data pointers/input_0.$kind -e identity
+done
 # One that is newer than the checker is not refused.
 model newer.onnx <<'END'
 <ir_version: 99, opset_import: ["": 13]> g (float[4] x) => (float[4] y) { y = Identity(x) }
