@@ -8,25 +8,64 @@
 
 enum { TOKEN_LIMIT = 200 };
 
-/* What a name may consist of; a path is a token too, so that it can be cut at its last slash. */
+/* What a name may consist of; a relative path is a token too, so that it can be cut at its last slash. */
 static bool in_token(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '/' || c == '.' || c == '~' || c == '$';
 }
 
+/* How far an absolute path reaches. Folders may have more letters in them than names of a model, and where a
+ * user keeps his files must not decide anything. 0 where none begins. */
+static size_t path_length(const char *text)
+{
+    size_t length = 0;
+    if (text[0] != '/' || !(isalnum((unsigned char)text[1]) || strchr("._~", text[1])))
+        return 0;
+    while (text[length] > ' ' && !strchr("\"'`()[]{}<>,;:", text[length]))
+        length++;
+    return length;
+}
+
+/* Reads the token that begins here, of a long path its end, and returns how far it reaches. */
+static size_t token_read(char token[TOKEN_LIMIT], const char *text)
+{
+    size_t length = path_length(text), from = 0;
+    if (length > TOKEN_LIMIT - 1)
+        from = length - (TOKEN_LIMIT - 1);
+    else if (!length)
+        while (in_token(text[length]) && length < TOKEN_LIMIT - 1)
+            length++;
+    memcpy(token, text + from, length - from);
+    token[length - from] = '\0';
+    return length;
+}
+
+/* The digits of an address such as 0x55d2e8f0, which engines put into the names that they make; 0 where none
+ * begins. */
+static size_t address_length(const char *word)
+{
+    size_t length = 2;
+    if (word[0] != '0' || (word[1] != 'x' && word[1] != 'X'))
+        return 0;
+    while (isxdigit((unsigned char)word[length]))
+        length++;
+    return length > 2 ? length : 0;
+}
+
 /* Numbers (also hexadecimal ones and versions) become one '#', digits inside words too. */
 static void add_word(struct str *out, const char *word)
 {
-    if (word[0] == '0' && (word[1] == 'x' || word[1] == 'X')) {
-        str_add(out, "#");
-        return;
-    }
     for (size_t i = 0; word[i]; i++) {
         if (!isdigit((unsigned char)word[i])) {
             str_append(out, &word[i], 1);
             continue;
         }
         str_add(out, "#");
+        size_t address = address_length(&word[i]);
+        if (address) {
+            i += address - 1;
+            continue;
+        }
         while (isdigit((unsigned char)word[i + 1]) ||
                (word[i + 1] == '.' && isdigit((unsigned char)word[i + 2])))
             i++;
@@ -166,18 +205,14 @@ void message_normalise(struct str *out, const char *text, const struct model *mo
         note_names(&names, model);
     while (*text && line.length < 4 * MESSAGE_LIMIT) {
         char token[TOKEN_LIMIT];
-        size_t length = 0;
         char end = names_node(&line, profile);
         const char *closes = end ? strchr(text, end) : NULL;
         if (closes) {
             str_add(&line, "?");
             text = closes;
         }
-        while (in_token(text[length]) && length < sizeof token - 1)
-            length++;
+        size_t length = token_read(token, text);
         if (length) {
-            memcpy(token, text, length);
-            token[length] = '\0';
             add_token(&line, token, &names);
             text += length;
             continue;
