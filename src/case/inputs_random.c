@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "case/inputs_ranges.h"
 #include "case/inputs_sizes.h"
 
 #include <stdio.h>
@@ -116,10 +117,24 @@ int inputs_random(struct inputs *inputs, const struct model *model, size_t sampl
         if (!choices[i].used)
             return error_set(err, ERROR_USAGE, "no input of the model has a dimension called '%s'",
                              choices[i].name);
+    inputs_find_ranges(inputs, 0);
     return 0;
 }
 
-static void fill_element(struct tensor *tensor, size_t index, struct rng *rng)
+/* A mask begins with a yes: where nothing is left of a row, most models divide 0 by 0. */
+static int64_t draw_whole(const struct tensor *tensor, size_t index, const struct inputs_range *range,
+                          struct rng *rng)
+{
+    int rank = tensor->shape.rank;
+    if (!range->limited)
+        return (int64_t)rng_below(rng, 10);
+    if (range->truth && rank && index % (size_t)tensor->shape.dims[rank - 1] == 0)
+        return 1;
+    return range->low + (int64_t)rng_below(rng, (uint64_t)(range->high - range->low) + 1);
+}
+
+static void fill_element(struct tensor *tensor, size_t index, const struct inputs_range *range,
+                         struct rng *rng)
 {
     if (dtype_is_float(tensor->type))
         tensor_set(tensor, index, rng_normal(rng));
@@ -132,7 +147,7 @@ static void fill_element(struct tensor *tensor, size_t index, struct rng *rng)
         for (size_t part = 0; part < 2; part++)
             ((double *)tensor->data)[2 * index + part] = rng_normal(rng);
     else
-        tensor_set(tensor, index, (long double)rng_below(rng, 10));
+        tensor_set(tensor, index, (long double)draw_whole(tensor, index, range, rng));
 }
 
 /* Strings are the words "0" to "9", so that they can stand for numbers too. */
@@ -169,7 +184,7 @@ int inputs_random_tensor(const struct inputs *inputs, const struct inputs_slot *
     limits_begin();
     for (size_t i = 0; i < tensor->count && !limits_late(STEPS_AN_ELEMENT); i++) {
         struct rng rng = rng_split(&stream, i);
-        fill_element(tensor, i, &rng);
+        fill_element(tensor, i, &slot->ranges[inputs->rows ? sample % inputs->rows : 0], &rng);
     }
     int status = limits_check(err);
     limits_end();

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "case/inputs_random.h"
+#include "case/inputs_ranges.h"
 #include "eval/evaluate.h"
 
 #include <inttypes.h>
@@ -74,7 +75,7 @@ static int draw_row(const struct inputs *inputs, size_t row, struct value *value
 }
 
 /* Whether the model runs with the sizes of a row. What the reference cannot tell, it may. */
-static bool runs(const struct inputs *inputs, size_t row)
+static bool runs(struct inputs *inputs, size_t row)
 {
     struct evaluate_options options = {.round = true};
     struct evaluator *evaluator = NULL;
@@ -88,6 +89,7 @@ static bool runs(const struct inputs *inputs, size_t row)
         return false;
     for (size_t i = 0; i < inputs->count; i++)
         value_init(&values[i]);
+    inputs_find_ranges(inputs, row);
     int status = draw_row(inputs, row, values, &err);
     if (status == 0)
         status = evaluator_new(&evaluator, inputs->model, &options, &err);
@@ -137,10 +139,8 @@ static void give_up(struct inputs *inputs)
             inputs->sizes[i].rows[row] = inputs->sizes[i].drawn[row] = 1;
 }
 
-void inputs_draw_sizes(struct inputs *inputs, bool alike)
+static void draw_sizes(struct inputs *inputs, bool alike)
 {
-    if (!inputs->n_sizes)
-        return;
     inputs->rows = alike || inputs->samples < 1    ? 1
                    : inputs->samples < INPUTS_ROWS ? inputs->samples
                                                    : INPUTS_ROWS;
@@ -158,6 +158,15 @@ void inputs_draw_sizes(struct inputs *inputs, bool alike)
     for (size_t row = 0; row < inputs->rows && clock_seconds() < until; row++)
         if (!runs(inputs, row))
             fall_back(inputs, row, until);
+}
+
+void inputs_draw_sizes(struct inputs *inputs, bool alike)
+{
+    if (!inputs->n_sizes)
+        return;
+    draw_sizes(inputs, alike);
+    for (size_t row = 0; row < inputs->rows; row++)
+        inputs_find_ranges(inputs, row);
 }
 
 static bool has(const int64_t *values, size_t count, int64_t value)

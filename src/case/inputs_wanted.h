@@ -18,6 +18,13 @@ struct inputs_size {
     int64_t drawn[INPUTS_ROWS], rows[INPUTS_ROWS];
 };
 
+/* The whole numbers that a random input may have (inputs_ranges.h); both 0: any. */
+struct inputs_range {
+    int64_t low, high;
+    bool limited; /* the model allows no others */
+    bool truth;   /* they mean no and yes */
+};
+
 /* One input of the model. */
 struct inputs_slot {
     const char *name;
@@ -25,8 +32,9 @@ struct inputs_slot {
     enum dtype dtype;             /* random only */
     struct shape shape;           /* random only: symbols replaced by sizes, open ones by 1 */
     size_t open[TENSOR_MAX_RANK]; /* random only: for each open dimension its number in `sizes`, from 1 */
-    struct tensor array;          /* arrays only */
-    struct shape element;         /* arrays only: the shape of one sample */
+    struct inputs_range ranges[INPUTS_ROWS]; /* random only: one for each row of sizes */
+    struct tensor array;                     /* arrays only */
+    struct shape element;                    /* arrays only: the shape of one sample */
 };
 
 struct inputs {

@@ -197,12 +197,12 @@ enum { BASE = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT16 };
 
 const struct op ops_losses[] = {
     {OP("NegativeLogLikelihoodLoss", 12), USUAL, .outputs = {1, 1}, .types = {{12, BASE}, {22, DTYPES_FLOAT}},
-     .eval = eval_likelihood, .sample = sample_loss, .range = {RANGE_REDUCE}, .slope = SLOPE_EVERYWHERE,
-     .dangers = {{DANGER_INNER, .power = 1}}},
+     .index = {.input = 1, .at = 1}, .eval = eval_likelihood, .sample = sample_loss, .range = {RANGE_REDUCE},
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_INNER, .power = 1}}},
     {OP("SoftmaxCrossEntropyLoss", 12), USUAL,
      .outputs = {1, 2}, /* bfloat16 came with 13, but ONNX's body could not take it before 22 */
-     .types = {{12, BASE}, {22, DTYPES_FLOAT}}, .eval = eval_cross_entropy, .sample = sample_cross_entropy,
-     .range = {RANGE_REDUCE, .wants = {-20, 20}}, .slope = SLOPE_EVERYWHERE,
+     .types = {{12, BASE}, {22, DTYPES_FLOAT}}, .index = {.input = 1, .at = 1}, .eval = eval_cross_entropy,
+     .sample = sample_cross_entropy, .range = {RANGE_REDUCE, .wants = {-20, 20}}, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_EXP, .power = 1}}},
     {0},
 };

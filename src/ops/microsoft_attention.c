@@ -752,7 +752,7 @@ const struct op ops_microsoft_attention[] = {
      .result = RESULT_TYPE, .work = WORK_PRODUCTS,
      .dangers = {{DANGER_EXP, .power = 1}, {DANGER_INNER, .power = 2}}},
     {OP_MICROSOFT("RotaryEmbedding"), USUAL, .inputs = {4, 4}, .outputs = {1, 1}, .ranks = {3, 4},
-     .params = rotary_params, .eval = eval_rotary, .sample = sample_rotary, .result = RESULT_LIKE_INPUT,
-     .work = WORK_ELEMENTS, .dangers = {{DANGER_NONE}}},
+     .params = rotary_params, .index = {.input = 1, .of = 2}, .eval = eval_rotary, .sample = sample_rotary,
+     .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -197,6 +197,16 @@ struct op_factors {
     unsigned added;   /* bit i: input i is added to the product */
 };
 
+/* An input of whole numbers that count along an axis of another input: which numbers may be drawn for it. */
+struct op_index {
+    size_t input;     /* 0: there is none */
+    size_t of;        /* the input whose axis it is */
+    const char *axis; /* the attribute that names the axis, 0 by default; NULL: `at` is the axis */
+    int at;
+    bool any;     /* it may be any axis: the smallest counts */
+    bool lengths; /* from 1 to the size, instead of from 0 to below it */
+};
+
 /* What the operator was like in older opsets. */
 struct op_history {
     /* The first opset in which it means what `eval` computes; older nodes are refused as unsupported.
@@ -212,8 +222,8 @@ struct op_history {
     } attributes[OP_FORMER];
 };
 
-/* A row. It starts with OP(name, opset), or OP_MICROSOFT(name). flags, params, extras, open, fit, others and
- * gradient may be left out; so may history unless the operator is older than OP_OLDEST. */
+/* A row. It starts with OP(name, opset), or OP_MICROSOFT(name). flags, params, extras, open, index, fit,
+ * others and gradient may be left out; so may history unless the operator is older than OP_OLDEST. */
 struct op {
     const char *name;   /* as people and files write it: "Gelu", "com.microsoft::Gelu" */
     const char *type;   /* the op_type of its nodes */
@@ -242,6 +252,7 @@ struct op {
     /* What of it ONNX leaves unspecified, for people who wonder about an open result: "the sign of NaN".
      * NULL: nothing, or no more than that integers overflow. */
     const char *open;
+    struct op_index index;
     struct op_danger dangers[OP_DANGERS]; /* the first that is not set ends them */
     /* Changes *shape, the present shape of input `input`, into the one that the node's attributes ask for,
      * given the shape of the first input: weights after a change of group or direction. NULL: no attribute

@@ -160,9 +160,9 @@ enum { ROTARY_TYPES = DTYPES_FLOAT & ~(1 << DTYPE_DOUBLE) };
 
 const struct op ops_rotary[] = {
     {OP("RotaryEmbedding", 23), .inputs = {3, 4}, .outputs = {1, 1}, .ranks = {3, 4},
-     .types = {{23, ROTARY_TYPES}}, .params = rotary_params, .eval = eval_rotary, .sample = sample_rotary,
-     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1}},
-     .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .types = {{23, ROTARY_TYPES}}, .params = rotary_params, .index = {.input = 3, .of = 1},
+     .eval = eval_rotary, .sample = sample_rotary, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_PRODUCT, .powers = {1}}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
+     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -89,10 +89,11 @@ static const struct op_param upsample_params[] = {
 
 const struct op ops_withdrawn[] = {
     {OP("Scatter", 9), .flags = OP_ON_REQUEST, .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5},
-     .types = {{9, DTYPES_NUMBER | 1 << DTYPE_BOOL}}, .params = scatter_params, .eval = eval_scatter,
-     .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
-     .history = {.same_since = 9}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .types = {{9, DTYPES_NUMBER | 1 << DTYPE_BOOL}}, .params = scatter_params,
+     .index = {.input = 1, .axis = "axis"}, .eval = eval_scatter, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},
+     .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {OP("Upsample", 1), .flags = OP_ON_REQUEST, .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5},
      .types = {{9, DTYPES_NUMBER | 1 << DTYPE_BOOL}}, .params = upsample_params, .eval = eval_upsample,
      .data = DATA_FIRST, .range = {RANGE_MOVE}, .factors = {FACTORS_NONE}, .history = {.same_since = 9},

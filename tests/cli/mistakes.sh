@@ -63,8 +63,30 @@ for command in compare run localize bisect reduce; do
     assay $command table.onnx --data range -E "$bad" -e bad:mode=fail-run
 done
 assay compare table.onnx --data range -E "$bad" -e bad:mode=segv-run --format junit
-# Drawn at random, it is the drawing that does not suit.
+# Drawn at random, indices suit the table, where they come to it as they are; else it is the drawing that does not suit.
 assay compare table.onnx --dim n=20 -e $round
+model squared.onnx <<'END'
+<ir_version: 8, opset_import: ["": 13]>
+g (float[3, 2] table, int64[n] ids) => (float[n, 2] y) { squares = Mul(ids, ids) y = Gather(table, squares) }
+END
+assay compare squared.onnx --dim n=20 -e $round
+# So do tokens, positions and a mask.
+model tokens.onnx <<'END'
+<ir_version: 8, opset_import: ["": 13]>
+g (int64[batch, seq] ids, int64[batch, seq] positions, int64[batch, seq] mask) => (float[batch, seq] y)
+<float[5] words = {1, 2, 3, 4, 5}, float[4] places = {6, 7, 8, 9}, int64 two = {2}, float one = {1}, float far = {-10000}> {
+    word = Gather(words, ids)
+    place = Add(positions, two)
+    there = Gather(places, place)
+    known = Cast<to = 1>(mask)
+    unknown = Sub(one, known)
+    away = Mul(unknown, far)
+    both = Add(word, there)
+    sum = Add(both, away)
+    y = Neg(sum)
+}
+END
+assay compare tokens.onnx --random 5 -e $round
 mkdir -p indices/out/test_data_set_0
 cp table.onnx indices/out/model.onnx
 quietly run table.onnx --data range -e identity -o kept

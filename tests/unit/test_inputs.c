@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "case/inputs.h"
 #include "model/build.h"
+#include "model/onnx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,6 +292,87 @@ static void test_fit(void **state)
     values_free(values, 3);
 }
 
+static struct model *model_of(const char *text)
+{
+    struct error err = {0};
+    struct model *model;
+    uint8_t *bytes;
+    size_t size;
+    if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&model, bytes, size, &err))
+        fail_msg("%s: %s", text, err.message);
+    free(bytes);
+    return model;
+}
+
+#define GRAPH "<ir_version: 8, opset_import: [\"\": 17]> g (int64[n] x) => (float[m] y) "
+
+/* What the graph allows as x, which has 200 elements; 0 to 9 where it says nothing. */
+static const struct {
+    const char *text;
+    int low, high;
+} graphs[] = {
+    {GRAPH "{ y = Cast<to = 1>(x) }", 0, 9},
+    {GRAPH "<float[5] t = {1, 2, 3, 4, 5}> { y = Gather(t, x) }", 0, 4},
+    {GRAPH "<float[2, 3] t = {1, 2, 3, 4, 5, 6}> { y = Gather<axis = 1>(t, x) }", 0, 2},
+    {GRAPH "<float[2, 3] t = {1, 2, 3, 4, 5, 6}> { y = Gather<axis = -2>(t, x) }", 0, 1},
+    /* Through what passes elements on, and by the smaller of two tables. */
+    {GRAPH "<float[5] t = {1, 2, 3, 4, 5}, int64[1] zero = {0}>"
+           "{ u = Unsqueeze(x, zero) i = Cast<to = 6>(u) j = Identity(i) y = Gather(t, j) }",
+     0, 4},
+    {GRAPH "<float[5] t = {1, 2, 3, 4, 5}, float[3] s = {1, 2, 3}>"
+           "{ a = Gather(t, x) b = Gather(s, x) y = Add(a, b) }",
+     0, 2},
+    /* Shifted, as tables of positions are that begin with a few rows of their own. */
+    {GRAPH "<float[5] t = {1, 2, 3, 4, 5}, int64 two = {2}> { p = Add(x, two) y = Gather(t, p) }", 0, 2},
+    {GRAPH "<float[5] t = {1, 2, 3, 4, 5}, int64 two = {2}> { p = Sub(x, two) y = Gather(t, p) }", 2, 6},
+    /* A table that is computed, and one of a size that nobody knows. */
+    {GRAPH "<float[5] t = {1, 2, 3, 4, 5}> { c = Concat<axis = 0>(t, t) y = Gather(c, x) }", 0, 9},
+    {"<ir_version: 8, opset_import: [\"\": 17]> g (int64[n] x, float[n] z) => (float[m] y)"
+     "{ p = NonZero(z) f = Cast<to = 1>(p) y = Gather<axis = 1>(f, x) }",
+     0, 0},
+    /* Masks: of a Where, compared, and taken from 1. An index that is compared with 0 stays one. */
+    {GRAPH "<float a = {1}, float b = {2}> { c = Cast<to = 9>(x) y = Where(c, a, b) }", 0, 1},
+    {GRAPH "<int64 zero = {0}> { c = Equal(x, zero) y = Cast<to = 1>(c) }", 0, 1},
+    {GRAPH "<float one = {1}> { f = Cast<to = 1>(x) y = Sub(one, f) }", 0, 1},
+    {GRAPH "<float two = {2}> { f = Cast<to = 1>(x) y = Sub(two, f) }", 0, 9},
+    {GRAPH "<float[5] t = {1, 2, 3, 4, 5}, int64 zero = {0}> { c = Equal(x, zero) y = Gather(t, x) }", 0, 4},
+    /* Inside of a body, and what only the sizes tell. */
+    {"<ir_version: 8, opset_import: [\"\": 17]> g (int64[n] x, bool c) => (float[m] y)"
+     "<float[5] t = {1, 2, 3, 4, 5}> { y = If (c) <then_branch = a () => (float[m] p) { p = Gather(t, x) },"
+     "else_branch = b () => (float[m] q) { q = Cast<to = 1>(x) }> }",
+     0, 4},
+    {"<ir_version: 8, opset_import: [\"\": 17]> g (int64[n] x, float[n] t) => (float[m] y)"
+     "{ y = Gather(t, x) }",
+     0, 199},
+};
+
+/* Every number that is allowed is drawn, and no other. */
+static void test_ranges(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        struct model *model = model_of(graphs[i].text);
+        struct inputs inputs;
+        struct error err = {0};
+        assert_int_equal(inputs_random(&inputs, model, 20, 7, (const char *const[]){"n=200"}, 1, &err), 0);
+        long double low = 1000, high = -1;
+        for (size_t sample = 0; sample < 20; sample++) {
+            struct value *values;
+            assert_int_equal(inputs_get(&inputs, sample, &values, &err), 0);
+            for (size_t k = 0; k < values[0].tensors[0].count; k++) {
+                long double x = tensor_get(&values[0].tensors[0], k);
+                low = x < low ? x : low;
+                high = x > high ? x : high;
+            }
+            values_free(values, inputs.count);
+        }
+        if (low != graphs[i].low || high != graphs[i].high)
+            fail_msg("%s: drawn from %Lg to %Lg", graphs[i].text, low, high);
+        inputs_release(&inputs);
+        model_free(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +382,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_samples, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
+        cmocka_unit_test(test_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
