@@ -11,63 +11,63 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder of all Assay processes of this user. Nobody else may write to it, even where everybody may write
- * to TMPDIR. */
-static int open_root(char **root, struct error *err)
+static const char *temporary(void)
 {
-    struct str path;
-    const char *tmp = getenv("TMPDIR");
-    str_init(&path);
-    str_printf(&path, "%s/assay-%ld", tmp && *tmp ? tmp : "/tmp", (long)getuid());
-    *root = path.data;
-    struct stat info;
-    mkdir(*root, 0700);
-    if (lstat(*root, &info) < 0)
-        return error_errno(err, "cannot make folder %s", *root);
-    if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077))
-        return error_set(err, ERROR_IO, "%s is not a private folder of this user", *root);
-    return 0;
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
 }
 
-/* The start of each folder's name there; anything with another name is not Assay's and is not removed. */
-static const char prefix[] = "scratch-";
+/* The start of the folders' names, before letters that are drawn: nobody can make one beforehand and so keep
+ * this user from working. */
+static void put_prefix(struct str *name)
+{
+    str_printf(name, "assay-scratch-%ld-", (long)getuid());
+}
 
-/* A locked descriptor of the folder, or -1 when somebody holds it. */
+/* A locked descriptor of the folder, or -1 when somebody holds it or it is not a private one of this user. */
 static int lock_folder(const char *folder)
 {
+    struct stat info;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    if (fd >= 0 && (fstat(fd, &info) < 0 || info.st_uid != getuid() || (info.st_mode & 077) ||
+                    flock(fd, LOCK_EX | LOCK_NB) < 0)) {
         close(fd);
         fd = -1;
     }
     return fd;
 }
 
-static void remove_abandoned(const char *root)
+static void remove_abandoned(void)
 {
+    struct str prefix;
     char **names;
     size_t count;
-    if (file_list(root, &names, &count, NULL))
+    if (file_list(temporary(), &names, &count, NULL))
         return;
+    str_init(&prefix);
+    put_prefix(&prefix);
     for (size_t i = 0; i < count; i++) {
-        char *folder = file_join(root, names[i]);
-        int fd = text_starts(names[i], prefix) ? lock_folder(folder) : -1;
+        char *folder = file_join(temporary(), names[i]);
+        int fd = text_starts(names[i], prefix.data) ? lock_folder(folder) : -1;
         if (fd >= 0) {
             file_remove_tree(folder, NULL);
             close(fd);
         }
         free(folder);
     }
+    str_release(&prefix);
     file_names_free(names, count);
 }
 
 /* Between making the folder and locking it, another process may take it for an abandoned one and remove it;
  * then this is tried again. */
-static bool make_locked(struct scratch *scratch, const char *root)
+static bool make_locked(struct scratch *scratch)
 {
     struct str template;
     str_init(&template);
-    str_printf(&template, "%s/%sXXXXXX", root, prefix);
+    str_printf(&template, "%s/", temporary());
+    put_prefix(&template);
+    str_add(&template, "XXXXXX");
     char *folder = template.data;
     struct stat here, there;
     if (mkdtemp(folder)) {
@@ -95,17 +95,12 @@ static int make_handed(const struct scratch *scratch)
 int scratch_open(struct scratch *scratch, struct error *err)
 {
     *scratch = (struct scratch){.lock = -1};
-    char *root;
-    int result = open_root(&root, err);
-    if (!result) {
-        remove_abandoned(root);
-        for (int attempt = 0; attempt < 5 && !scratch->folder; attempt++)
-            make_locked(scratch, root);
-        if (!scratch->folder || make_handed(scratch))
-            result = error_errno(err, "cannot make a scratch folder in %s", root);
-    }
-    free(root);
-    return result;
+    remove_abandoned();
+    for (int attempt = 0; attempt < 5 && !scratch->folder; attempt++)
+        make_locked(scratch);
+    if (!scratch->folder || make_handed(scratch))
+        return error_errno(err, "cannot make a scratch folder in %s", temporary());
+    return 0;
 }
 
 static int make_folder(struct scratch *scratch, const char *under, char **folder, struct error *err)

@@ -1,7 +1,8 @@
 /*
- * Scratch folders: one for this process in TMPDIR/assay-UID, and in it one for each worker. The process's
- * folder is locked as long as the process lives. A folder that is not locked was left behind by a process
- * that died, and the next process removes it.
+ * Scratch folders: one for this process in TMPDIR, private and of a drawn name
+ * (assay-scratch-UID-XXXXXX), and in it one for each worker. The process's folder is locked as long as the
+ * process lives. A folder that is not locked was left behind by a process that died, and the next process
+ * removes it.
  */
 #ifndef ENGINE_SCRATCH_H
 #define ENGINE_SCRATCH_H

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int add(struct pool *pool, struct registry *registry, const char *label)
@@ -453,17 +454,20 @@ static void abandoned_scratch_is_removed(void **state)
     struct scratch living, next;
     struct error err;
     assert_int_equal(scratch_open(&living, &err), 0);
-    struct str dead, foreign;
+    struct str dead, foreign, open;
     str_init(&dead);
     str_init(&foreign);
-    str_printf(&dead, "%s/assay-%ld/scratch-dead/0", folder, (long)getuid());
-    str_printf(&foreign, "%s/assay-%ld/photos/0", folder, (long)getuid());
-    assert_int_equal(file_make_folders(dead.data, &err), 0);
-    assert_int_equal(file_make_folders(foreign.data, &err), 0);
+    str_init(&open);
+    str_printf(&dead, "%s/assay-scratch-%ld-dead", folder, (long)getuid());
+    str_printf(&foreign, "%s/assay-photos", folder);
+    str_printf(&open, "%s/assay-scratch-%ld-open", folder, (long)getuid());
+    assert_int_equal(mkdir(dead.data, 0700) | mkdir(foreign.data, 0700) | mkdir(open.data, 0700), 0);
+    assert_int_equal(chmod(open.data, 0755), 0);
     assert_int_equal(scratch_open(&next, &err), 0);
     assert_false(file_exists(dead.data));
-    assert_true(file_exists(foreign.data)); /* somebody else's */
+    assert_true(file_exists(foreign.data) && file_exists(open.data)); /* not made by Assay */
     str_release(&foreign);
+    str_release(&open);
     assert_true(file_exists(living.folder));
     scratch_close(&next);
     scratch_close(&living);

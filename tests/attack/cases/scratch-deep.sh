@@ -11,4 +11,4 @@ printf '[deep]\ncommand = /usr/bin/python3 %s/deep.py %s/made\nsandbox = off\n' 
 models good
 holds run good.onnx --random 1 -E deep.ini -e deep --sandbox off
 [ -e made ] || { cat out err; fail "the engine made no folders, so that this shows nothing"; }
-[ -z "$(find "$TMPDIR" -maxdepth 2 -name 'scratch-*' 2>/dev/null)" ] || fail "a scratch folder stays"
+[ -z "$(find "$TMPDIR" -maxdepth 1 -name 'assay-*' 2>/dev/null)" ] || fail "a scratch folder stays"
