@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "base/wrap.h"
+#include "engine/footprint.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,16 +20,15 @@ enum {
     MS = 1000 * 1000,
     MOST_NAME = 200,        /* bytes of an engine's name, version, operators */
     MOST_WORDS = 64 * 1024, /* and of what it says of a knob */
+    LOOK_PART = 20,         /* looks at its memory take at most this part of the time */
 };
 
 static const int64_t term_grace = 500 * (int64_t)MS; /* between SIGTERM and SIGKILL: time to print a stack */
 static const int64_t retire_grace = 2000 * (int64_t)MS; /* to exit after the end of its input */
 static const int64_t watch_every = 200 * (int64_t)MS;
 static const int64_t watch_closely = 5 * (int64_t)MS; /* where nothing else limits it */
-/* An answer that still flows when the deadline is over is no hang: Assay may read it slowly. It flows while
- * no pause is longer than this and the rate is at least this many bytes a second. */
-static const int64_t answer_gap = 100 * (int64_t)MS;
-static const double answer_rate = 1 << 20;
+static const double taking_rate =
+    4; /* bytes a nanosecond: as fast as processes on several cores touch memory */
 
 int seat_start(struct seat **result, const struct worker_box *box, const struct seat_limits *limits,
                struct error *err)
@@ -42,7 +42,7 @@ int seat_start(struct seat **result, const struct worker_box *box, const struct 
     result_init(&seat->news.start);
     wire_put_hello(&seat->worker.pending, ++seat->sent, box->spec->knobs, box->spec->knob_names,
                    box->spec->knob_values, seat->worker.shared_size);
-    seat->head_since = seat->last_bytes = clock_ns();
+    seat->head_since = clock_ns();
     /* What a launcher takes is not the engine's. */
     seat->watch_at = box->spec->launcher ? INT64_MAX : seat->head_since;
     seat->watch_every = box->watched ? watch_closely : watch_every;
@@ -546,6 +546,7 @@ void seat_read(struct seat *seat, uint8_t *buffer, size_t size)
     struct worker *worker = &seat->worker;
     size_t drained = 0;
     while (worker->out >= 0) {
+        int64_t before = clock_ns();
         ssize_t got = read(worker->out, buffer, size);
         if (got < 0 && errno == EINTR)
             continue;
@@ -555,10 +556,10 @@ void seat_read(struct seat *seat, uint8_t *buffer, size_t size)
             output_closed(seat);
             return;
         }
-        seat->last_bytes = clock_ns();
-        seat->late_bytes += (size_t)got;
         drained += (size_t)got;
         take_bytes(seat, buffer, (size_t)got);
+        if (got >= WORKER_PIPE)
+            seat->excused += clock_ns() - before; /* the pipe was full: it waits for us */
         if (!worker->ended || drained >= WORKER_PIPE)
             return;
     }
@@ -569,14 +570,6 @@ void seat_write(struct seat *seat)
     /* A failed write means that it is going away; its end tells more than EPIPE does. */
     if (seat->worker.in >= 0 && wire_out_write(&seat->worker.pending, seat->worker.in, NULL) < 0)
         worker_close_input(&seat->worker);
-}
-
-/* Whether an answer is arriving at the moment, after the deadline: a trickle is a hang. */
-static bool is_answering(const struct seat *seat, int64_t now)
-{
-    double due = (double)(now - seat->late_since - answer_gap) * 1e-9 * answer_rate;
-    return !wire_decoder_idle(seat->worker.decoder) && now - seat->last_bytes < answer_gap &&
-           (double)seat->late_bytes >= due;
 }
 
 /* What it began to say and did not. */
@@ -590,16 +583,12 @@ static void add_rest(const struct seat *seat, struct str *text)
     str_release(&rest);
 }
 
+/* The deadline is for the whole answer, from the request to the last byte. */
 static void check_deadline(struct seat *seat, int64_t now)
 {
     double deadline = deadline_of(seat);
     int64_t waited = now - seat->head_since - seat->excused;
-    if ((double)waited <= deadline * 1e9) {
-        seat->late_since = now;
-        seat->late_bytes = 0;
-        return;
-    }
-    if (is_answering(seat, now) && (double)waited < 10 * deadline * 1e9)
+    if ((double)waited <= deadline * 1e9)
         return;
     struct str reason;
     str_init(&reason);
@@ -609,18 +598,28 @@ static void check_deadline(struct seat *seat, int64_t now)
     str_release(&reason);
 }
 
+/* When to look at its memory again: before it could have taken all that is left, but no sooner than a look is
+ * worth. */
+static int64_t next_look(const struct seat *seat, int64_t now, size_t left)
+{
+    int64_t took = clock_ns() - now, wait = (int64_t)((double)left / taking_rate);
+    wait = wait < seat->watch_every ? wait : seat->watch_every;
+    wait = wait > watch_closely ? wait : watch_closely;
+    return now + (wait > LOOK_PART * took ? wait : LOOK_PART * took);
+}
+
 static void check_memory(struct seat *seat, int64_t now)
 {
     if (now < seat->watch_at)
         return;
-    seat->watch_at = now + seat->watch_every;
-    size_t most = seat->limits->memory, resident = worker_resident(&seat->worker);
-    if (resident > most) {
+    size_t most = seat->limits->memory, taken = footprint_of(seat->worker.pid, most);
+    seat->watch_at = next_look(seat, now, taken < most ? most - taken : 0);
+    if (taken > most) {
         char reason[100];
-        snprintf(reason, sizeof reason, "took %zu MB of memory, %zu MB are allowed (--memory)",
-                 resident >> 20, most >> 20);
+        snprintf(reason, sizeof reason, "took %zu MB of memory, %zu MB are allowed (--memory)", taken >> 20,
+                 most >> 20);
         seat_end(seat, CAUSE_MEMORY, reason);
-    } else if (resident > most / 2) {
+    } else if (taken > most / 2) {
         seat->tired = true; /* it leaks, or keeps what it had: a fresh one next */
     }
 }
@@ -639,20 +638,16 @@ void seat_check(struct seat *seat, int64_t now)
         check_memory(seat, now);
 }
 
-/* Whether a death that looks like a crash came from the memory limit. */
-static bool died_of_memory(const struct seat *seat, const char *log)
+/* Whether a death that looks like a crash came of the memory limit: only what was measured counts, not what
+ * it says or how it died. What cannot be told here is seen again without the limit (limit_check.h). */
+static bool died_of_memory(const struct seat *seat)
 {
-    size_t most = seat->limits->memory, slack = (size_t)128 << 20;
-    if (slack < most / 8)
-        slack = most / 8;
-    if (seat->worker.signal == SIGKILL && !seat->worker.killed)
-        return true; /* nobody else kills it but the kernel, short of memory */
-    if (most > slack && seat->worker.peak >= most - slack)
-        return true;
-    return log && (strstr(log, "bad_alloc") || strcasestr(log, "out of memory"));
+    const struct worker *worker = &seat->worker;
+    bool killed = worker->signal == SIGKILL && !worker->killed;
+    return worker->peak > seat->limits->memory || (killed && worker_was_starved(worker));
 }
 
-static enum outcome outcome_of(const struct seat *seat, const char *log)
+static enum outcome outcome_of(const struct seat *seat)
 {
     switch (seat->cause) {
     case CAUSE_HANG:
@@ -664,7 +659,7 @@ static enum outcome outcome_of(const struct seat *seat, const char *log)
     default:
         if (seat->reason)
             return OUTCOME_GARBAGE; /* had to be killed after it closed its output */
-        return died_of_memory(seat, log) ? OUTCOME_MEMORY : OUTCOME_CRASH;
+        return died_of_memory(seat) ? OUTCOME_MEMORY : OUTCOME_CRASH;
     }
 }
 
@@ -761,7 +756,7 @@ void seat_conclude(struct seat *seat, uint8_t *buffer, size_t size)
     if (seat->cause != CAUSE_RETIRED) {
         char *log = worker_log_since(&seat->worker, seat->log_mark);
         seat->news.ended = true;
-        seat->news.outcome = outcome_of(seat, log);
+        seat->news.outcome = outcome_of(seat);
         if (!started)
             conclude_start(seat, log);
         else if (seat->tasks.count)

@@ -17,7 +17,7 @@ enum cause { CAUSE_NONE, CAUSE_HANG, CAUSE_GARBAGE, CAUSE_MEMORY, CAUSE_RETIRED 
 enum seat_state { SEAT_STARTING, SEAT_READY, SEAT_ENDING };
 
 struct seat_limits {
-    double deadline, start_deadline; /* seconds for a request, and for the answer to hello */
+    double deadline, start_deadline; /* seconds to the last byte of an answer, and of that to hello */
     size_t memory;                   /* bytes */
     size_t recycle;                  /* jobs after which it should be replaced */
 };
@@ -57,9 +57,6 @@ struct seat {
     uint64_t sent, answered;       /* numbers of the last request sent and answered; hello is 1 */
     int64_t head_since;            /* when the worker began the request that it has to answer next */
     int64_t excused;               /* the part of the time since then in which it may have waited for Assay */
-    int64_t last_bytes;            /* when its stdout last gave anything */
-    int64_t late_since;            /* when it was last seen within its deadline */
-    size_t late_bytes;             /* that its stdout gave since then */
     int64_t kill_at;               /* when SIGKILL is sent; 0: never */
     int64_t watch_at, watch_every; /* when its memory is checked next, and the time between */
     uint64_t log_mark;            /* position in its stderr when the present task began, or a little before */

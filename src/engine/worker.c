@@ -4,6 +4,7 @@
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "engine/footprint.h"
 #include "engine/orphans.h"
 #include "engine/sandbox.h"
 
@@ -190,6 +191,7 @@ int worker_start(struct worker *worker, const struct worker_box *box, struct err
     worker->process = worker->in = worker->out = worker->err = -1;
     worker->exit_status = -1;
     worker->resident_before = own_peak();
+    worker->kills_before = footprint_kills();
     worker->wrapped = mode_of(box) != SANDBOX_OFF;
     if (pipes_open(&pipes, err))
         return -1;
@@ -334,39 +336,7 @@ void worker_describe_end(const struct worker *worker, struct str *out)
         str_printf(out, "ended with exit status %d", worker->exit_status);
 }
 
-/* The private memory of a process, in bytes. */
-static size_t resident_of(long pid)
+bool worker_was_starved(const struct worker *worker)
 {
-    char path[64], text[128];
-    snprintf(path, sizeof path, "/proc/%ld/statm", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t got = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    unsigned long total, resident, shared;
-    if (sscanf(text, "%lu %lu %lu", &total, &resident, &shared) != 3 || shared > resident)
-        return 0;
-    return (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-size_t worker_resident(const struct worker *worker)
-{
-    size_t sum = resident_of((long)worker->pid);
-    if (!worker->wrapped)
-        return sum;
-    char path[80], text[256], *end = text;
-    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)worker->pid, (long)worker->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    for (const char *at = text;; at = end) {
-        long child = strtol(at, &end, 10);
-        if (end == at)
-            return sum;
-        sum += resident_of(child);
-    }
+    return footprint_kills() > worker->kills_before;
 }

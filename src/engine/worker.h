@@ -46,10 +46,11 @@ struct worker {
     size_t log_length;
     uint64_t log_total; /* bytes it ever wrote there */
     char *scratch;
-    bool wrapped;         /* the engine is a child of the process, which ends as it does */
-    bool killed;          /* Assay sent SIGKILL */
-    long resident_before; /* Assay's own resident memory when the worker was started, in KB: a child's
-                             ru_maxrss is never below it */
+    bool wrapped;          /* the engine is a child of the process, which ends as it does */
+    bool killed;           /* Assay sent SIGKILL */
+    long resident_before;  /* Assay's own resident memory when the worker was started, in KB: a child's
+                              ru_maxrss is never below it */
+    uint64_t kills_before; /* processes that the kernel had ended for want of memory by then */
     /* After worker_reap: */
     bool ended;
     int signal, exit_status; /* 0 and -1 when it did not end that way */
@@ -79,9 +80,9 @@ char *worker_log_since(const struct worker *worker, uint64_t mark);
 /* How it ended: "died by SIGSEGV (Segmentation fault)". Only after worker_reap. */
 void worker_describe_end(const struct worker *worker, struct str *out);
 
-/* The memory it uses now, in bytes; 0 when not known. Mapped files are left out, as a model's weights may be
- * mapped. */
-size_t worker_resident(const struct worker *worker);
+/* Whether the kernel ended processes for want of memory since it was started: one that died by a SIGKILL
+ * which Assay did not send may have been among them. */
+bool worker_was_starved(const struct worker *worker);
 
 #ifdef __cplusplus
 }

@@ -109,6 +109,14 @@ def trickle():
         time.sleep(0.05)
 
 
+def stream(identity):
+    """An answer of 3 GB at 4 MB a second: it flows, and would take a quarter of an hour."""
+    send(number(1, identity) + field(VALUES, tensor_value([768 << 20], 3 << 30)))
+    while True:
+        write(struct.pack("<I", 1 << 18) + bytes(1 << 18))
+        time.sleep(0.06)
+
+
 def flood(descriptor):
     while True:
         os.write(descriptor, b"noise " * 5000)
@@ -305,6 +313,13 @@ def run(mode, identity, inputs, payloads):
         reply(identity, LOADED)
     elif mode == "trickle":
         trickle()
+    elif mode == "stream":
+        stream(identity)
+    elif mode == "killed":
+        os.kill(os.getpid(), 9)
+    elif mode == "pleads":
+        os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc': out of memory\n")
+        os.abort()
     elif mode == "leave":
         leave()
         reply(identity, VALUES, same, payloads)
