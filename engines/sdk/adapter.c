@@ -164,6 +164,7 @@ static void reply_error(struct session *session, uint64_t id, Assay__Error__Stag
         [ADAPTER_FAILED] = ASSAY__ERROR__CLASS__FAILED,
         [ADAPTER_UNSUPPORTED] = ASSAY__ERROR__CLASS__UNSUPPORTED,
         [ADAPTER_REJECTED] = ASSAY__ERROR__CLASS__REJECTED,
+        [ADAPTER_AT_FAULT] = ASSAY__ERROR__CLASS__ADAPTER,
     };
     Assay__Reply reply = ASSAY__REPLY__INIT;
     Assay__Error error = ASSAY__ERROR__INIT;

@@ -17,7 +17,9 @@
 extern "C" {
 #endif
 
-enum adapter_class { ADAPTER_FAILED, ADAPTER_UNSUPPORTED, ADAPTER_REJECTED };
+/* ADAPTER_AT_FAULT is for what the adapter itself cannot do, such as a call that this release of the library
+ * does not have although it should: nobody blames the engine then. */
+enum adapter_class { ADAPTER_FAILED, ADAPTER_UNSUPPORTED, ADAPTER_REJECTED, ADAPTER_AT_FAULT };
 
 /* What a knob chooses, as in engine.proto. When in doubt use KNOB_KERNELS: the engine is then not blamed when
  * one value supports less than another. */

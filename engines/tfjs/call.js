@@ -5,7 +5,7 @@
  */
 const { INT32_LIMIT, Value } = require('./value.js');
 const { TYPE, typeName } = require('../sdk/js/onnx.js');
-const { Unsupported } = require('../sdk/js/adapter.js');
+const { Rejected, Unsupported } = require('../sdk/js/adapter.js');
 
 class Call {
     constructor(tf, node, opset, inputs) {
@@ -59,7 +59,7 @@ class Call {
 
     axis(axis, rank = this.rank) {
         if (axis < -rank || axis >= Math.max(rank, 1))
-            throw new Error(`${this.node.op}: axis ${axis} of a tensor of rank ${rank}`);
+            throw new Rejected(`${this.node.op}: axis ${axis} of a tensor of rank ${rank}`);
         return axis < 0 ? axis + rank : axis;
     }
 

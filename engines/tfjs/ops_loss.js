@@ -1,6 +1,7 @@
 'use strict';
 /* The losses of ONNX. */
 const { TYPE } = require('../sdk/js/onnx.js');
+const { Rejected } = require('../sdk/js/adapter.js');
 
 /*
  * -sum_c target_c log p_c with weights, from log probabilities [N, C, ...]. The class is picked by a one-hot product, which
@@ -9,7 +10,7 @@ const { TYPE } = require('../sdk/js/onnx.js');
 function negativeLogLikelihood(c, logs, labels, weights) {
     const { tf } = c, classes = logs.shape[1], ignored = c.attribute('ignore_index', null), numbers = labels.numbers();
     if (numbers.some(label => label !== ignored && (label < 0 || label >= classes)))
-        throw new Error(`${c.node.op}: a class out of range`);
+        throw new Rejected(`${c.node.op}: a class out of range`);
     const last = Array.from({ length: logs.rank }, (_, i) => i === logs.rank - 1 ? 1 : i === 0 ? 0 : i + 1);
     const places = tf.tensor(Int32Array.from(numbers, label => label === ignored ? -1 : label), labels.dims, 'int32');
     const chosen = tf.cast(tf.oneHot(places, classes), 'float32');

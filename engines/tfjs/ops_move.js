@@ -2,6 +2,7 @@
 /* Operators that move, pick or make elements and compute nothing. Indices are worked out here; elements are moved by tfjs. */
 const { DTYPE, INT32_LIMIT, Value, checkRank, checkType } = require('./value.js');
 const { TYPE, count } = require('../sdk/js/onnx.js');
+const { Rejected } = require('../sdk/js/adapter.js');
 
 function reshape(c) {
     const dims = c.value(0).dims, wanted = c.numbersOr(1, 'shape');
@@ -96,7 +97,7 @@ function wrapped(c, index, size) {
 
 function checkIndices(c, numbers, size) {
     if (numbers.some(i => i < -size || i >= size))
-        throw new Error(`${c.node.op}: an index out of range`);
+        throw new Rejected(`${c.node.op}: an index out of range`);
 }
 
 function gather(c) {

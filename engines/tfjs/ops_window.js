@@ -5,6 +5,7 @@
  */
 const { mean } = require('./ops_reduce.js');
 const { checkRank } = require('./value.js');
+const { Rejected } = require('../sdk/js/adapter.js');
 
 /* The order of dimensions that puts dimension 1 last, and the order that puts it back. */
 const toLast = rank => [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1];
@@ -50,7 +51,7 @@ function window(c, kernel) {
         pads: [], out: [], ceil: Boolean(c.attribute('ceil_mode', 0)),
     };
     if ([w.kernel, w.strides, w.dilations].some(list => list.length !== n) || pads.length !== 2 * n)
-        throw new Error(`${c.node.op}: attributes do not fit ${n} spatial dimensions`);
+        throw new Rejected(`${c.node.op}: attributes do not fit ${n} spatial dimensions`);
     for (let i = 0; i < n; i++) {
         const mode = c.attribute('auto_pad', 'NOTSET');
         const { before, after, out } = slide(mode, sizes[i], kernel[i], w.strides[i], w.dilations[i], pads[i], pads[i + n], w.ceil);
@@ -260,7 +261,7 @@ function resize(c) {
     const scales = c.node.op === 'Upsample' && c.opset < 9 ? c.attribute('scales') : given(c.node.op === 'Upsample' || c.opset < 11 ? 1 : 2);
     const sizes = scales ? dims.map((size, i) => Math.floor(size * scales[i])) : given(3);
     if (!sizes)
-        throw new Error(`${c.node.op}: neither scales nor sizes`);
+        throw new Rejected(`${c.node.op}: neither scales nor sizes`);
     checkRank(dims.length);
     return resizePicture(c, sizes, scales);
 }

@@ -3,10 +3,22 @@
 const { createRequire } = require('module');
 const fs = require('fs');
 const path = require('path');
-const { serve } = require('../sdk/js/adapter.js');
+const { serve, Unsupported } = require('../sdk/js/adapter.js');
 const { Graph, operators } = require('./graph.js');
 
 let tf, graph;
+
+/* The library as the operator tables see it. Releases differ in the functions that they have: one that is missing is a
+ * lack of the release, whichever operator asks for it. */
+function withLacks(library) {
+    return new Proxy(library, {
+        get(target, name) {
+            if (!(name in target))
+                throw new Unsupported(`tfjs ${target.version.tfjs} has no function ${String(name)}`);
+            return target[name];
+        },
+    });
+}
 
 /* The package of the release that the registry chose. */
 function open(backend) {
@@ -41,7 +53,7 @@ serve({
     operators,
     start,
     load(model) {
-        graph = new Graph(tf, model);
+        graph = new Graph(withLacks(tf), model);
         return { inputs: graph.inputs.map(({ name }) => name), outputs: graph.outputs };
     },
     run: inputs => graph.run(inputs),

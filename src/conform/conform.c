@@ -32,6 +32,7 @@ static const struct {
     [CONFORM_MEMORY] = {"memory", VERDICT_MEMORY},
     [CONFORM_GARBAGE] = {"garbage", VERDICT_GARBAGE},
     [CONFORM_NO_ENGINE] = {"no engine", VERDICT_NO_ENGINE},
+    [CONFORM_ADAPTER] = {"adapter", VERDICT_ADAPTER},
     [CONFORM_NOT_RUNNABLE] = {"not runnable", VERDICT_UNDECIDED},
 };
 
@@ -52,7 +53,7 @@ bool conform_is(enum conform_verdict verdict, unsigned classes)
 
 bool conform_is_finding(enum conform_verdict verdict)
 {
-    return !conform_is(verdict, CLASS_AGREES | CLASS_LACK | CLASS_UNJUDGED);
+    return !conform_is(verdict, CLASS_AGREES | CLASS_LACK | CLASS_UNJUDGED | CLASS_TROUBLE);
 }
 
 bool conform_is_unjudged(const struct conform_result *result)
@@ -73,7 +74,7 @@ static void case_stands(const struct conform_result *result, const char *name, c
                         struct standing *standing)
 {
     const char *message = result->message ? result->message : "";
-    if (result->verdict == CONFORM_NO_ENGINE)
+    if (conform_is(result->verdict, CLASS_TROUBLE))
         standing_trouble(standing, "%s gave no answer to %s: %.1000s", label, name, message);
     else if (result->verdict == CONFORM_NOT_RUNNABLE)
         standing_trouble(standing, "%s is not runnable: %.1000s", name, message);
@@ -92,7 +93,7 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
         for (size_t i = 0; i < conform->suite->count; i++) {
             const struct conform_result *result = conform_at(conform, i, engine);
             case_stands(result, conform->suite->cases[i].name, labels[engine], standing);
-            ran += result->verdict != CONFORM_UNSUPPORTED && result->verdict != CONFORM_NO_ENGINE &&
+            ran += !conform_is(result->verdict, CLASS_LACK | CLASS_TROUBLE) &&
                    result->verdict != CONFORM_NOT_RUNNABLE;
         }
         if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])
@@ -138,6 +139,7 @@ static enum conform_verdict from_outcome(enum outcome outcome)
         [OUTCOME_MEMORY] = CONFORM_MEMORY,
         [OUTCOME_GARBAGE] = CONFORM_GARBAGE,
         [OUTCOME_NO_ENGINE] = CONFORM_NO_ENGINE,
+        [OUTCOME_ADAPTER] = CONFORM_ADAPTER,
     };
     return verdicts[outcome];
 }
@@ -183,7 +185,7 @@ static bool is_broken(struct work *work, const struct flight *flight, size_t set
                       enum conform_verdict verdict)
 {
     const struct result *reference = run_result(flight->run, set, work->conform->engines);
-    if (conform_is_finding(verdict) && verdict != CONFORM_NO_ENGINE && flight->loaded.misfit) {
+    if (conform_is_finding(verdict) && flight->loaded.misfit) {
         str_clear(&work->why);
         str_add(&work->why, flight->loaded.misfit);
         return true;

@@ -25,7 +25,7 @@ enum conform_verdict {
     CONFORM_SHAPE,       /* a shape, or the number of outputs, is not as expected */
     CONFORM_DTYPE,       /* an element type is not as expected */
     CONFORM_RANDOM,      /* answered; the values are random, so only types and shapes were compared */
-    CONFORM_UNSUPPORTED, /* this and the next six: engine/outcome.h explains them */
+    CONFORM_UNSUPPORTED, /* this and the next eight: engine/outcome.h explains them */
     CONFORM_REJECTED,
     CONFORM_FAILED,
     CONFORM_CRASH,
@@ -33,6 +33,7 @@ enum conform_verdict {
     CONFORM_MEMORY,
     CONFORM_GARBAGE,
     CONFORM_NO_ENGINE,
+    CONFORM_ADAPTER,
     CONFORM_NOT_RUNNABLE, /* the case's own files cannot be read, or are not valid */
     CONFORM_COUNT
 };
@@ -47,7 +48,8 @@ enum verdict_kind conform_verdict_kind(enum conform_verdict verdict);
  */
 bool conform_is(enum conform_verdict verdict, unsigned classes);
 
-/* Whether it counts against the engine: everything but pass, random, unsupported and not runnable. */
+/* Whether it counts against the engine: everything but pass, random, unsupported, not runnable and trouble.
+ */
 bool conform_is_finding(enum conform_verdict verdict);
 
 struct conform_result {

@@ -7,10 +7,17 @@
 const char *outcome_name(enum outcome outcome)
 {
     static const char *const names[OUTCOME_COUNT] = {
-        [OUTCOME_UNTESTED] = "untested",   [OUTCOME_OK] = "ok",         [OUTCOME_UNSUPPORTED] = "unsupported",
-        [OUTCOME_REJECTED] = "rejected",   [OUTCOME_FAILED] = "failed", [OUTCOME_CRASH] = "crash",
-        [OUTCOME_HANG] = "hang",           [OUTCOME_MEMORY] = "memory", [OUTCOME_GARBAGE] = "garbage",
+        [OUTCOME_UNTESTED] = "untested",
+        [OUTCOME_OK] = "ok",
+        [OUTCOME_UNSUPPORTED] = "unsupported",
+        [OUTCOME_REJECTED] = "rejected",
+        [OUTCOME_FAILED] = "failed",
+        [OUTCOME_CRASH] = "crash",
+        [OUTCOME_HANG] = "hang",
+        [OUTCOME_MEMORY] = "memory",
+        [OUTCOME_GARBAGE] = "garbage",
         [OUTCOME_NO_ENGINE] = "no engine",
+        [OUTCOME_ADAPTER] = "adapter",
     };
     return outcome < OUTCOME_COUNT ? names[outcome] : "unknown";
 }

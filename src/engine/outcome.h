@@ -22,6 +22,7 @@ enum outcome {
     OUTCOME_MEMORY,      /* it exceeded its memory limit */
     OUTCOME_GARBAGE,     /* its answer breaks the protocol */
     OUTCOME_NO_ENGINE,   /* the engine could not be started */
+    OUTCOME_ADAPTER,     /* the adapter failed by itself, before or outside a call of the library */
     OUTCOME_COUNT
 };
 

@@ -280,6 +280,7 @@ static void set_error(struct result *result, const Assay__Error *error, enum sta
         [ASSAY__ERROR__CLASS__FAILED] = OUTCOME_FAILED,
         [ASSAY__ERROR__CLASS__UNSUPPORTED] = OUTCOME_UNSUPPORTED,
         [ASSAY__ERROR__CLASS__REJECTED] = OUTCOME_REJECTED,
+        [ASSAY__ERROR__CLASS__ADAPTER] = OUTCOME_ADAPTER,
     };
     unsigned number = (unsigned)error->class_;
     result->outcome = number < sizeof outcomes / sizeof *outcomes ? outcomes[number] : OUTCOME_FAILED;

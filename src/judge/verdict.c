@@ -237,6 +237,16 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                            .rank = 20,
                            .loudness = 6,
                            .letter = '.'},
+    [VERDICT_ADAPTER] = {.word = "adapter",
+                         .sentence = "was not asked, because its adapter failed",
+                         .says = {"was not asked, because its adapter fails on",
+                                  "were not asked, because their adapters fail on"},
+                         .class = CLASS_TROUBLE,
+                         .heard = HEARD_NOTHING,
+                         .tone = TONE_WARN,
+                         .rank = 22,
+                         .loudness = 5,
+                         .letter = '?'},
 };
 
 const struct verdict_row *verdict_row(enum verdict_kind kind)
@@ -280,6 +290,7 @@ enum verdict_kind verdict_of_outcome(enum outcome outcome)
         [OUTCOME_MEMORY] = VERDICT_MEMORY,
         [OUTCOME_GARBAGE] = VERDICT_GARBAGE,
         [OUTCOME_NO_ENGINE] = VERDICT_NO_ENGINE,
+        [OUTCOME_ADAPTER] = VERDICT_ADAPTER,
     };
     return kinds[outcome];
 }

@@ -37,6 +37,7 @@ enum verdict_kind {
     VERDICT_INCONSISTENT,     /* another answer to an equivalent model (judge/pair.h) */
     VERDICT_NONDETERMINISTIC, /* a repeated run gave different bytes */
     VERDICT_NO_ENGINE,        /* it could not be started: trouble, not a finding */
+    VERDICT_ADAPTER,          /* not the engine but its adapter failed: trouble, not a finding */
     VERDICT_COUNT
 };
 
@@ -55,8 +56,9 @@ enum verdict_class {
     CLASS_REFUSAL = 1 << 10,  /* an error message on a valid case */
     CLASS_DEATH = 1 << 11,    /* the process crashed, hung or broke the protocol */
     CLASS_UNSTABLE = 1 << 12, /* answers to the same case, or to equivalent ones, differ */
-    CLASS_TROUBLE = 1 << 13,  /* the engine could not be started, or not with enough memory */
-    CLASS_LENIENT = 1 << 14,  /* it answers what it must refuse */
+    CLASS_TROUBLE =
+        1 << 13, /* the engine could not be started or not with enough memory; its adapter failed */
+    CLASS_LENIENT = 1 << 14, /* it answers what it must refuse */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,

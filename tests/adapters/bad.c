@@ -411,6 +411,8 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
         return adapter_fail(call, ADAPTER_FAILED, "cannot allocate a buffer");
     if (is(call, "needs") || is(call, "reserves"))
         take_much(call);
+    if (is(call, "fault-run"))
+        return adapter_fail(call, ADAPTER_AT_FAULT, "the adapter calls what is not there");
     if (is(call, "fail-run"))
         return adapter_fail(call, ADAPTER_FAILED, "kernel says no");
     if (is(call, "single") && count && inputs[0].tensors[0].shape.dims[0] > 1)

@@ -1,6 +1,6 @@
 # Every way to misbehave is a verdict with its stage, and the next case is right.
 one="$cases/node/test_identity"
-for mode in exit-hello segv-hello segv-load reject-load segv-run garbage wrong-length huge fail-run exit-0 flood; do
+for mode in exit-hello segv-hello segv-load reject-load segv-run garbage wrong-length huge fail-run fault-run exit-0 flood; do
     assay conform "$one" -E "$bad" -e "bad:mode=$mode" --deadline 5s --list
 done
 assay conform "$one" -E "$bad" -e bad:mode=hang --deadline 1s --list

@@ -14,7 +14,9 @@
  *
  * Each may be asynchronous. A value is {name, kind, tensors}, a tensor {type, dims, data}: ONNX's number of the element
  * type, an array of sizes, and the bytes as the protocol has them (little-endian, dense). A function that fails throws
- * Unsupported or Rejected; any other exception is a failure of the engine, and its message is what the user reads.
+ * Unsupported or Rejected; any other exception is a failure of the engine, and its message is what the user reads. A
+ * mistake of the adapter's own code (a TypeError or ReferenceError whose top frame is outside of node_modules, such as a
+ * call of what this release of the library does not have) is the adapter's, and nobody blames the engine for it.
  *
  * Start adapters by assay-node: the protocol is spoken on descriptor 0 and 3, so that what is printed to stdout by the
  * library cannot get into it.
@@ -26,7 +28,7 @@ const { readMessage, readPayload, writeMessage } = require('./frames.js');
 const PROTOCOL = 1;
 const IN = 0, OUT = 3;
 const KIND = { KERNELS: 0, GRAPH: 1, SCHEDULE: 2 };
-const CLASS = { FAILED: 0, UNSUPPORTED: 1, REJECTED: 2 };
+const CLASS = { FAILED: 0, UNSUPPORTED: 1, REJECTED: 2, ADAPTER: 3 };
 const STAGE = { UNKNOWN: 0, LOAD: 1, RUN: 2 };
 const VALUE = { TENSOR: 0, SEQUENCE: 1, NONE: 2 };
 const MESSAGE_LENGTH = 4000;
@@ -141,9 +143,25 @@ function readPayloads(request) {
         .map(tensor => readPayload(IN, number(tensor.size)));
 }
 
+/* The frame of the stack in which an error was raised: "scatter (/path/ops_move.js:148:21)". */
+const topFrame = error => (/^ +at (.*)$/m.exec(error.stack || '') || [])[1] || '';
+
+function isAdaptersOwn(error) {
+    return (error instanceof TypeError || error instanceof ReferenceError) && topFrame(error) !== ''
+        && !/node_modules|node:|wasm/.test(topFrame(error));
+}
+
+function classOf(error) {
+    if (error instanceof Unsupported)
+        return CLASS.UNSUPPORTED;
+    if (error instanceof Rejected)
+        return CLASS.REJECTED;
+    return isAdaptersOwn(error) ? CLASS.ADAPTER : CLASS.FAILED;
+}
+
 function errorReply(error, stage) {
-    const kind = error instanceof Unsupported ? CLASS.UNSUPPORTED : error instanceof Rejected ? CLASS.REJECTED : CLASS.FAILED;
-    const message = String(error && error.message !== undefined ? error.message : error);
+    const kind = classOf(error), where = kind === CLASS.ADAPTER ? `, in ${topFrame(error)}` : '';
+    const message = String(error && error.message !== undefined ? error.message : error) + where;
     return { error: { stage, class: kind, message: message.slice(0, MESSAGE_LENGTH) } };
 }
 

@@ -26,7 +26,9 @@ An adapter is a subclass of Engine and a call of serve():
 
 A method that fails raises Unsupported (the library lacks something that the case needs), Rejected (it calls the model or
 the inputs invalid) or any other exception (it tried, and something went wrong); the exception's text is what the user
-reads. The distinction matters: an unsupported model is not a finding, a valid model that is rejected is one.
+reads, with the place where it was raised. The distinction matters: an unsupported model is not a finding, a valid model
+that is rejected is one. A name that does not exist (NameError, AttributeError, ImportError) in a file of the adapter's
+folder is a mistake of the adapter, for which nobody blames the engine.
 
 Import this file before the library: what is printed from then on goes to stderr, because stdout belongs to the
 protocol. docs/writing-an-engine.md is the manual and numpy_engine.py a complete example. The protocol itself is
@@ -39,7 +41,7 @@ from types import SimpleNamespace
 PROTOCOL = 1
 CHUNK = 1 << 20
 KERNELS, GRAPH, SCHEDULE = 0, 1, 2                      # kinds of knobs, see engine.proto
-FAILED, UNSUPPORTED, REJECTED = 0, 1, 2                 # classes of errors
+FAILED, UNSUPPORTED, REJECTED, ADAPTER = 0, 1, 2, 3      # classes of errors
 TENSOR, SEQUENCE, NONE = 0, 1, 2                        # kinds of values
 STRING = 8                                              # ONNX's number of that element type
 # Element types that NumPy lacks, by their numbers, and how many bits those have that share bytes in a model.
@@ -385,6 +387,20 @@ class Pipe:
 
 # The loop: each reply is sent before the next request is read, so that a crash is put down to the right one.
 
+def describe(error):
+    """The class of an exception, and its text with the place where it was raised."""
+    if isinstance(error, (Unsupported, Rejected)):
+        return UNSUPPORTED if isinstance(error, Unsupported) else REJECTED, str(error)
+    frame = error.__traceback__
+    while frame and frame.tb_next and frame.tb_next.tb_frame.f_code.co_name != "__getattr__":  # of a module, for names it lacks
+        frame = frame.tb_next
+    path = os.path.realpath(frame.tb_frame.f_code.co_filename) if frame else ""
+    own = os.path.dirname(path) == os.path.dirname(os.path.realpath(__file__))
+    where = f" ({os.path.basename(path)}:{frame.tb_lineno} in {frame.tb_frame.f_code.co_name})" if frame else ""
+    kind = ADAPTER if own and isinstance(error, (NameError, AttributeError, ImportError)) else FAILED
+    return kind, f"{type(error).__name__}: {error}{where}"
+
+
 class Session:
     def __init__(self, engine):
         self.engine, self.pipe, self.started, self.loaded = engine, Pipe(), False, False
@@ -472,8 +488,7 @@ class Session:
         try:
             reply, sent = self.answer(request, payloads)
         except Exception as error:
-            kind = UNSUPPORTED if isinstance(error, Unsupported) else REJECTED if isinstance(error, Rejected) else FAILED
-            text = str(error) if kind else f"{type(error).__name__}: {error}"
+            kind, text = describe(error)
             stage = 1 if request.load else 2 if request.run or request.gradient else 0
             reply, sent = {"error": {"stage": stage, "class": kind, "message": text[:4000]}}, []
         self.pipe.send({"id": request.id, **reply}, sent)

@@ -26,6 +26,8 @@ serve({
             throw new Unsupported('no Abs here');
         if (op === 'Neg')
             throw new Rejected('Neg is invalid');
+        if (op === 'Log')
+            graph.logarithm(); // which does not exist
         if (op === 'Exp')
             throw new Error('Exp went wrong');
     },
