@@ -72,22 +72,94 @@ static void write_knobs(const struct bisect *bisect, struct str *out, bool colou
     }
 }
 
-/* Neighbouring bad stretches are told as one. */
-static void write_bad_releases(const struct bisect *bisect, struct str *out)
+/* --- The answer --- */
+
+/* What is said of a stretch of releases; neighbours of which the same is said are told as one. */
+static const char *said_of(const struct bisect_stretch *stretch)
 {
-    bool any = false;
-    for (size_t i = 0; i < bisect->n_stretches; i++) {
-        if (!bisect->stretches[i].bad || (i && bisect->stretches[i - 1].bad))
-            continue;
-        size_t last = i;
-        while (last + 1 < bisect->n_stretches && bisect->stretches[last + 1].bad)
-            last++;
-        str_printf(out, "%sfirst bad %s, last bad %s", any ? "; " : "",
-                   release_name(bisect, bisect->stretches[i].first),
-                   release_name(bisect, bisect->stretches[last].last));
-        any = true;
+    const struct verdict_row *row = verdict_row(stretch->verdict.kind);
+    return stretch->bad                                    ? "bad"
+           : row->heard == HEARD_JUDGED                    ? "right"
+           : verdict_is(stretch->verdict.kind, CLASS_LACK) ? "not supported"
+                                                           : "not judged";
+}
+
+/* "bad in every installed release up to 1.26.0", "right from 1.27.0": releases from one to another. */
+static void add_span(struct str *out, const struct bisect *bisect, const char *said, size_t from, size_t to)
+{
+    const char *first = release_name(bisect, from), *last = release_name(bisect, to);
+    bool oldest = from == 0, newest = to + 1 == bisect->n_releases;
+    if (oldest && newest && from == to)
+        str_printf(out, "%s in %s", said, bisect->releases[from] ? first : "the installed release");
+    else if (oldest && newest)
+        str_printf(out, "%s in every installed release, %s to %s", said, first, last);
+    else if (newest)
+        str_printf(out, "%s from %s", said, first);
+    else if (from == to)
+        str_printf(out, "%s in %s", said, first);
+    else if (oldest)
+        str_printf(out, "%s in every installed release up to %s", said, last);
+    else
+        str_printf(out, "%s from %s to %s", said, first, last);
+}
+
+static void add_releases(struct str *out, const struct bisect *bisect)
+{
+    for (size_t i = 0, end; i < bisect->n_stretches; i = end) {
+        const char *said = said_of(&bisect->stretches[i]);
+        for (end = i + 1; end < bisect->n_stretches && text_equal(said_of(&bisect->stretches[end]), said);)
+            end++;
+        str_add(out, i ? "; " : "");
+        add_span(out, bisect, said, bisect->stretches[i].first, bisect->stretches[end - 1].last);
     }
-    str_add(out, any ? "\n" : "no release is bad\n");
+    str_add(out, ".");
+}
+
+/* Begins "On 1.26.0 it is right", or goes on with what else cures it. */
+static void add_cure(struct str *out, const struct bisect *bisect, size_t before)
+{
+    if (before)
+        str_add(out, ", or");
+    else if (bisect->n_releases > 1)
+        str_printf(out, " On %s it is right", bisect->at);
+    else
+        str_add(out, " It is right");
+}
+
+static void add_cures(struct str *out, const struct bisect *bisect)
+{
+    size_t cures = 0;
+    for (size_t i = 0; i < bisect->n_knobs; i++)
+        for (size_t k = 0; k < bisect->knobs[i].count; k++) {
+            const struct bisect_value *value = &bisect->knobs[i].values[k];
+            if (value->bad || verdict_row(value->verdict.kind)->heard != HEARD_JUDGED)
+                continue;
+            add_cure(out, bisect, cures++);
+            str_printf(out, " with %s=%s", bisect->knobs[i].name, value->value);
+        }
+    if (bisect->n_blamed)
+        add_cure(out, bisect, cures++);
+    for (size_t i = 0; i < bisect->n_blamed; i++)
+        str_printf(out, " %s %s", i ? "and" : "without", bisect->blamed[i]);
+    str_add(out, cures ? "." : "");
+}
+
+static void add_answer(struct str *out, const struct bisect *bisect, const struct test_case *test,
+                       const char *between)
+{
+    size_t looked = 0;
+    for (size_t i = 0; i < bisect->n_releases; i++)
+        looked += bisect->looked[i];
+    text_print(out, test->name, 0);
+    str_printf(out, " on %s: ", bisect->engine);
+    add_releases(out, bisect);
+    add_cures(out, bisect);
+    str_printf(out, "%sEvidence: %zu installed release%s, ", between, bisect->n_releases,
+               bisect->n_releases == 1 ? "" : "s");
+    if (looked < bisect->n_releases)
+        str_printf(out, "of which %zu were run; the rest lies between two that are alike.", looked);
+    else
+        str_printf(out, "%s run.", looked == 1 ? "which was" : "all of which were");
 }
 
 /* Releases that lack an operator are no trouble as long as some release was judged. */
@@ -111,13 +183,10 @@ static void stand(const struct bisect *bisect, struct standing *standing)
 static void write_text(const struct bisect *bisect, const struct test_case *test,
                        const struct standing *standing, struct str *out, bool colour)
 {
+    add_answer(out, bisect, test, "\n");
+    str_add(out, "\n\n");
     standing_print(standing, out, colour);
-    str_printf(out, "%s on %s: %zu release%s, %zu engine run%s\n\n", test->name, bisect->engine,
-               bisect->n_releases, bisect->n_releases == 1 ? "" : "s", bisect->runs,
-               bisect->runs == 1 ? "" : "s");
     write_stretches(bisect, out, colour);
-    str_add(out, "\n");
-    write_bad_releases(bisect, out);
     if (bisect->n_knobs || bisect->pass_knob)
         write_knobs(bisect, out, colour);
 }
@@ -178,7 +247,12 @@ static void write_json(const struct bisect *bisect, const struct test_case *test
                        const struct standing *standing, struct str *out)
 {
     struct json json;
+    struct str answer;
+    str_init(&answer);
+    add_answer(&answer, bisect, test, " ");
     output_json(&json, out, true);
+    json_string(&json, "answer", answer.data);
+    str_release(&answer);
     standing_json(standing, &json);
     json_string(&json, "case", test->name);
     json_string(&json, "engine", bisect->engine);
@@ -218,6 +292,7 @@ static int bisect_case(const struct settings *settings, const char *path, struct
         status = casefile_rewrite(&test, path, err);
     if (!status) {
         struct bisect bisect;
+        struct progress progress;
         struct bisect_options options = {
             .registry = registry,
             .limits = {.deadline = settings->common.deadline,
@@ -226,9 +301,9 @@ static int bisect_case(const struct settings *settings, const char *path, struct
             .engine = settings->common.engines.items[0],
             .step = (size_t)settings->step,
             .no_knobs = settings->no_knobs,
+            .progress = &progress,
         };
-        struct progress progress;
-        progress_begin(&progress, "bisect", 0);
+        progress_begin(&progress, "bisect: engine runs", 0);
         status = bisect_run(&bisect, test, &options, err);
         progress_end(&progress);
         if (!status && settings->no_knobs && bisect.n_releases < 2)

@@ -89,6 +89,7 @@ static int run_engines(struct work *work, const int *engines, size_t count, stru
             *(struct result *)run->job.user = run_take(run, 0, 0);
             run_free(run);
             work->runs++;
+            progress_add(work->options->progress);
         }
     }
     work->any = count ? engines[count - 1] : work->any;
@@ -246,8 +247,10 @@ static int judge_pairs(struct work *work, int *engines, size_t count, struct bis
                          trials_next(trials, &done, work->err) != 1
                      ? -1
                      : 0;
-    for (size_t i = 0; i < count && !status; i++)
+    for (size_t i = 0; i < count && !status; i++) {
         note_trial(work, &done, i, &verdicts[i]);
+        progress_add(work->options->progress);
+    }
     if (!status)
         trial_done_release(&done);
     trials_free(trials);

@@ -17,6 +17,7 @@
 #define RELEASES_BISECT_H
 
 #include "base/arena.h"
+#include "base/progress.h"
 #include "case/test_case.h"
 #include "engine/pool.h"
 #include "judge/verdict.h"
@@ -30,6 +31,7 @@ struct bisect_options {
     bool passes_only;             /* of the knobs try only the one that names passes */
     void (*alive)(void *context); /* called between runs of the engine; may be NULL */
     void *context;
+    struct progress *progress; /* counts the runs; may be NULL */
 };
 
 /* The verdict on one engine's answer to the case. */
