@@ -18,10 +18,13 @@ void map_release(struct map *map)
     map_init(map);
 }
 
-/* Names are short and compared only within one map, so a cheap hash suffices. */
-static size_t hash_name(const char *key)
+/*
+ * Names are short and compared only within one map, so a cheap hash suffices. It begins with where the table
+ * lies, which nobody can tell beforehand: else a file could bring names that all have the same hash.
+ */
+static size_t hash_name(const char *key, const struct map_slot *slots)
 {
-    uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)(uintptr_t)slots;
     for (; *key; key++)
         h = (h ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
     return (size_t)(h ^ h >> 32);
@@ -29,7 +32,7 @@ static size_t hash_name(const char *key)
 
 static struct map_slot *find_slot(struct map_slot *slots, size_t capacity, const char *key)
 {
-    size_t at = hash_name(key) & (capacity - 1);
+    size_t at = hash_name(key, slots) & (capacity - 1);
     while (slots[at].key && strcmp(slots[at].key, key) != 0)
         at = (at + 1) & (capacity - 1);
     return &slots[at];

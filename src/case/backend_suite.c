@@ -118,10 +118,11 @@ void suite_release(struct suite *suite)
 
 /*
  * STEM_0.pb, STEM_1.pb ... read as the types of the given graph inputs or outputs. Fewer files than names is
- * normal (optional inputs at the end), more is not. inputs: the model, when they are its inputs, else NULL.
+ * normal (optional inputs at the end), more is not. inputs: the names of the model's inputs, when they are
+ * these, else NULL.
  */
 static int read_values(const char *folder, const char *stem, Onnx__ValueInfoProto *const *infos,
-                       size_t n_infos, const struct model *inputs, struct value **values, size_t *count,
+                       size_t n_infos, const struct map *inputs, struct value **values, size_t *count,
                        struct error *err)
 {
     size_t capacity = 0;
@@ -165,7 +166,10 @@ static int read_inputs(const struct model *model, const char *folder, struct tes
         for (size_t i = 0; i < graph->n_input; i++)
             if ((graph->input[i]->name && map_has(&initializers, graph->input[i]->name)) == (pass == 1))
                 infos[count++] = graph->input[i];
-    int status = read_values(folder, "input", infos, count, model, &test->inputs, &test->n_inputs, err);
+    struct map names;
+    inputs_names(&names, model);
+    int status = read_values(folder, "input", infos, count, &names, &test->inputs, &test->n_inputs, err);
+    map_release(&names);
     free(infos);
     map_release(&initializers);
     return status;

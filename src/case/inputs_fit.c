@@ -16,6 +16,8 @@ struct symbol {
 struct fitting {
     const struct model *model;
     struct map initializers; /* their names */
+    struct map inputs;       /* names of the graph's inputs */
+    struct map given;        /* names of the values, to their numbers; the first of two that are alike */
     struct map names;        /* of symbols, to numbers in `symbols` */
     struct arena arena;
     struct symbol *symbols; /* room for every dimension of every input */
@@ -29,24 +31,40 @@ static size_t count_dims(const Onnx__TypeProto *type)
     return tensor ? type->tensor_type->shape->n_dim : 0;
 }
 
-static void fitting_init(struct fitting *fitting, const struct model *model, struct error *err)
+void inputs_names(struct map *names, const struct model *model)
+{
+    map_init(names);
+    for (size_t i = 0; i < model->graph->n_input; i++)
+        if (model->graph->input[i]->name)
+            map_set(names, model->graph->input[i]->name, i);
+}
+
+static void fitting_init(struct fitting *fitting, const struct model *model, const struct value *values,
+                         size_t count, struct error *err)
 {
     const Onnx__GraphProto *graph = model->graph;
     size_t dims = 0;
     *fitting = (struct fitting){.model = model, .err = err};
     map_init(&fitting->initializers);
+    map_init(&fitting->given);
     map_init(&fitting->names);
     arena_init(&fitting->arena);
     for (size_t i = 0; i < graph->n_initializer; i++)
         map_set(&fitting->initializers, graph->initializer[i]->name, i);
     for (size_t i = 0; i < graph->n_input; i++)
         dims += count_dims(graph->input[i]->type);
+    inputs_names(&fitting->inputs, model);
+    for (size_t i = count; i-- > 0;)
+        if (values[i].name)
+            map_set(&fitting->given, values[i].name, i);
     fitting->symbols = arena_array(&fitting->arena, dims + 1, sizeof *fitting->symbols);
 }
 
 static void fitting_release(struct fitting *fitting)
 {
     map_release(&fitting->initializers);
+    map_release(&fitting->inputs);
+    map_release(&fitting->given);
     map_release(&fitting->names);
     arena_release(&fitting->arena);
 }
@@ -154,14 +172,6 @@ static int value_fits(struct fitting *fitting, const Onnx__TypeProto *type, cons
     }
 }
 
-static const struct value *find_value(const struct value *values, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (values[i].name && strcmp(values[i].name, name) == 0)
-            return &values[i];
-    return NULL;
-}
-
 /* An absent optional need not be given. */
 static bool may_lack(const struct fitting *fitting, const Onnx__ValueInfoProto *info)
 {
@@ -169,10 +179,10 @@ static bool may_lack(const struct fitting *fitting, const Onnx__ValueInfoProto *
            (info->type && info->type->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE);
 }
 
-static int input_fits(struct fitting *fitting, const Onnx__ValueInfoProto *info, const struct value *values,
-                      size_t count)
+static int input_fits(struct fitting *fitting, const Onnx__ValueInfoProto *info, const struct value *values)
 {
-    const struct value *value = find_value(values, count, info->name);
+    size_t number;
+    const struct value *value = map_get(&fitting->given, info->name, &number) ? &values[number] : NULL;
     if (!value && may_lack(fitting, info))
         return 0;
     if (!value) {
@@ -195,22 +205,14 @@ static const char *list_inputs(const struct model *model, struct str *out)
     return out->length ? out->data : "none";
 }
 
-static bool is_input(const struct model *model, const char *name)
+static int name_known(const struct fitting *fitting, const struct value *value, struct error *err)
 {
-    for (size_t i = 0; i < model->graph->n_input; i++)
-        if (strcmp(model->graph->input[i]->name, name) == 0)
-            return true;
-    return false;
-}
-
-static int name_known(const struct model *model, const struct value *value, struct error *err)
-{
-    if (!value->name || is_input(model, value->name))
+    if (!value->name || map_has(&fitting->inputs, value->name))
         return 0;
     struct str names;
     str_init(&names);
     int status = error_set(err, ERROR_INVALID, "the model has no input %s; its inputs are %s", value->name,
-                           list_inputs(model, &names));
+                           list_inputs(fitting->model, &names));
     str_release(&names);
     return status;
 }
@@ -219,19 +221,19 @@ int inputs_fit(const struct model *model, const struct value *values, size_t cou
 {
     struct fitting fitting;
     int status = 0;
-    fitting_init(&fitting, model, err);
+    fitting_init(&fitting, model, values, count, err);
     for (size_t i = 0; i < count && status == 0; i++)
-        status = name_known(model, &values[i], err);
+        status = name_known(&fitting, &values[i], err);
     for (size_t i = 0; i < model->graph->n_input && status == 0; i++)
-        status = input_fits(&fitting, model->graph->input[i], values, count);
+        status = input_fits(&fitting, model->graph->input[i], values);
     fitting_release(&fitting);
     return status;
 }
 
-int inputs_name_fits(const struct model *model, const char *path, const char *said, const char *wanted,
+int inputs_name_fits(const struct map *names, const char *path, const char *said, const char *wanted,
                      struct error *err)
 {
-    if (!said || !*said || strcmp(said, wanted) == 0 || !is_input(model, said))
+    if (!said || !*said || strcmp(said, wanted) == 0 || !map_has(names, said))
         return 0;
     return error_set(err, ERROR_INVALID,
                      "%s holds a tensor called %s, but by its number it is input %s: number the files in the "

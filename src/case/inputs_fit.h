@@ -5,6 +5,7 @@
 #ifndef CASE_INPUTS_FIT_H
 #define CASE_INPUTS_FIT_H
 
+#include "base/map.h"
 #include "model/model.h"
 
 /*
@@ -15,11 +16,14 @@
  */
 int inputs_fit(const struct model *model, const struct value *values, size_t count, struct error *err);
 
+/* The names of the model's inputs; the caller releases the map. */
+void inputs_names(struct map *names, const struct model *model);
+
 /*
  * Fails when the file at `path`, which by its number is input `wanted`, holds a tensor named `said` that is
- * another input of the model.
+ * another input of the model, of which `names` are all.
  */
-int inputs_name_fits(const struct model *model, const char *path, const char *said, const char *wanted,
+int inputs_name_fits(const struct map *names, const char *path, const char *said, const char *wanted,
                      struct error *err);
 
 #endif

@@ -85,22 +85,33 @@ static int no_input_file(const struct inputs *inputs, const char *folder, size_t
     return status;
 }
 
+/* single: the path is that of one file, for the one input. */
+static int read_input(const struct inputs *inputs, const char *folder, bool single, size_t number,
+                      const struct map *names, struct value *value, struct error *err)
+{
+    const struct inputs_slot *slot = &inputs->slots[number];
+    char *path = single ? memory_strdup(folder) : find_input(inputs, folder, number);
+    if (!path)
+        return no_input_file(inputs, folder, number, err);
+    int status = data_read(path, slot->type, value, err);
+    if (status == 0)
+        status = inputs_name_fits(names, path, value->name, slot->name, err);
+    if (status == 0)
+        value_set_name(value, slot->name);
+    free(path);
+    return status;
+}
+
 int inputs_folder(const struct inputs *inputs, const char *folder, struct value *values, struct error *err)
 {
-    bool single = !file_is_folder(folder); /* one file for the one input */
-    for (size_t i = 0; i < inputs->count; i++) {
-        char *path = single ? memory_strdup(folder) : find_input(inputs, folder, i);
-        if (!path)
-            return no_input_file(inputs, folder, i, err);
-        int status = data_read(path, inputs->slots[i].type, &values[i], err);
-        if (status == 0)
-            status = inputs_name_fits(inputs->model, path, values[i].name, inputs->slots[i].name, err);
-        free(path);
-        if (status)
-            return -1;
-        value_set_name(&values[i], inputs->slots[i].name);
-    }
-    return single ? 0 : no_more_inputs(inputs, folder, err);
+    bool single = !file_is_folder(folder);
+    struct map names;
+    int status = 0;
+    inputs_names(&names, inputs->model);
+    for (size_t i = 0; i < inputs->count && status == 0; i++)
+        status = read_input(inputs, folder, single, i, &names, &values[i], err);
+    map_release(&names);
+    return status || single ? status : no_more_inputs(inputs, folder, err);
 }
 
 /* The rank the model declares for an input, or -1. */

@@ -1,5 +1,6 @@
 #include "compare/decoder.h"
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/str.h"
 
@@ -7,14 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_initializer(const Onnx__GraphProto *graph, const char *name)
-{
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        if (text_equal(graph->initializer[i]->name, name))
-            return true;
-    return false;
-}
 
 /* What follows one of the prefixes in a name; NULL: it begins with none. The longer prefixes come first. */
 static const char *ending(const char *name, const char *const *prefixes)
@@ -25,18 +18,42 @@ static const char *ending(const char *name, const char *const *prefixes)
     return NULL;
 }
 
+/* Names of a graph by which the roles of its inputs are told. */
+struct graph_names {
+    const Onnx__GraphProto *graph;
+    struct map initializers;
+    struct map
+        presents; /* what follows the prefix of a cache's outputs, to the number of the first of them */
+};
+
+static void names_init(struct graph_names *names, const Onnx__GraphProto *graph)
+{
+    static const char *const present[] = {"present_key_values", "present", NULL};
+    *names = (struct graph_names){.graph = graph};
+    map_init(&names->initializers);
+    map_init(&names->presents);
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        map_set(&names->initializers, graph->initializer[i]->name, i);
+    for (size_t i = graph->n_output; i-- > 0;) {
+        const char *has = ending(graph->output[i]->name, present);
+        if (has)
+            map_set(&names->presents, has, i);
+    }
+}
+
+static void names_release(struct graph_names *names)
+{
+    map_release(&names->initializers);
+    map_release(&names->presents);
+}
+
 /* The output that an input of the cache is fed from; NULL: it is no input of a cache. */
-static const char *present_of(const Onnx__GraphProto *graph, const char *name)
+static const char *present_of(const struct graph_names *names, const char *name)
 {
     static const char *const past[] = {"past_key_values", "past", NULL};
-    static const char *const present[] = {"present_key_values", "present", NULL};
     const char *wanted = ending(name, past);
-    for (size_t i = 0; wanted && i < graph->n_output; i++) {
-        const char *has = ending(graph->output[i]->name, present);
-        if (has && strcmp(has, wanted) == 0)
-            return graph->output[i]->name;
-    }
-    return NULL;
+    size_t number;
+    return wanted && map_get(&names->presents, wanted, &number) ? names->graph->output[number]->name : NULL;
 }
 
 static bool read_form(const Onnx__ValueInfoProto *info, enum dtype *type, struct shape *shape)
@@ -82,11 +99,11 @@ static int find_cache(struct decoder *decoder, struct decoder_input *input, stru
     return 0;
 }
 
-static int find_input(struct decoder *decoder, const struct model *model, const Onnx__ValueInfoProto *info,
-                      const char *tokens, struct error *err)
+static int find_input(struct decoder *decoder, const struct graph_names *names,
+                      const Onnx__ValueInfoProto *info, const char *tokens, struct error *err)
 {
     struct decoder_input *input = &decoder->inputs[decoder->count];
-    *input = (struct decoder_input){.name = info->name, .present = present_of(model->graph, info->name)};
+    *input = (struct decoder_input){.name = info->name, .present = present_of(names, info->name)};
     if (!read_form(info, &input->type, &input->shape))
         return error_set(err, ERROR_USAGE, "input %s is not a tensor of known rank", info->name);
     decoder->count++;
@@ -128,33 +145,41 @@ static int find_logits(struct decoder *decoder, const struct model *model, const
                      logits);
 }
 
-int decoder_find(struct decoder *decoder, const struct model *model, const char *tokens, const char *logits,
-                 struct error *err)
+static int find_inputs(struct decoder *decoder, const struct graph_names *names, const char *tokens,
+                       struct error *err)
 {
-    const Onnx__GraphProto *graph = model->graph;
-    bool fed = false;
-    *decoder = (struct decoder){0};
-    arena_init(&decoder->arena);
-    decoder->inputs = arena_array(&decoder->arena, graph->n_input + 1, sizeof *decoder->inputs);
-    tokens = tokens ? tokens : "input_ids";
+    const Onnx__GraphProto *graph = names->graph;
+    bool fed = false, cached = false;
     for (size_t i = 0; i < graph->n_input; i++)
         fed |= strcmp(graph->input[i]->name, tokens) == 0;
     if (!fed)
         return error_set(err, ERROR_USAGE,
                          "the model has no input %s: name the one that takes tokens by --ids", tokens);
-    bool cached = false;
     for (size_t i = 0; i < graph->n_input; i++)
-        cached |= present_of(graph, graph->input[i]->name) != NULL;
+        cached |= present_of(names, graph->input[i]->name) != NULL;
     if (!cached)
         return error_set(
             err, ERROR_USAGE,
             "the model has no key-value cache: decode needs inputs such as past_key_values.0.key, "
             "each with an output such as present.0.key");
     for (size_t i = 0; i < graph->n_input; i++)
-        if (!is_initializer(graph, graph->input[i]->name) &&
-            find_input(decoder, model, graph->input[i], tokens, err))
+        if (!map_has(&names->initializers, graph->input[i]->name) &&
+            find_input(decoder, names, graph->input[i], tokens, err))
             return -1;
-    return find_logits(decoder, model, logits ? logits : "logits", err);
+    return 0;
+}
+
+int decoder_find(struct decoder *decoder, const struct model *model, const char *tokens, const char *logits,
+                 struct error *err)
+{
+    struct graph_names names;
+    *decoder = (struct decoder){0};
+    arena_init(&decoder->arena);
+    decoder->inputs = arena_array(&decoder->arena, model->graph->n_input + 1, sizeof *decoder->inputs);
+    names_init(&names, model->graph);
+    int status = find_inputs(decoder, &names, tokens ? tokens : "input_ids", err);
+    names_release(&names);
+    return status ? -1 : find_logits(decoder, model, logits ? logits : "logits", err);
 }
 
 void decoder_release(struct decoder *decoder)

@@ -71,19 +71,25 @@ static void forget(struct recording *record)
     result_init(&record->held);
 }
 
-static void compare_plain(struct recording *record, const struct value *value)
+/* plain: the names of the answer's values, to their numbers. */
+static void compare_plain(struct recording *record, const struct map *plain, const struct value *value)
 {
-    for (size_t i = 0; i < record->whole->answer.count; i++) {
-        const struct value *plain = &record->whole->answer.outputs[i];
-        if (plain->name && strcmp(plain->name, value->name) == 0 &&
-            (plain->kind != VALUE_TENSOR || !tensor_identical(&plain->tensors[0], &value->tensors[0])))
-            record->changed = true;
-    }
+    size_t number;
+    if (!map_get(plain, value->name, &number))
+        return;
+    const struct value *answer = &record->whole->answer.outputs[number];
+    if (answer->kind != VALUE_TENSOR || !tensor_identical(&answer->tensors[0], &value->tensors[0]))
+        record->changed = true;
 }
 
 static void learn(struct recording *record)
 {
     size_t bytes = 0;
+    struct map plain;
+    map_init(&plain);
+    for (size_t i = 0; i < record->whole->answer.count; i++)
+        if (record->whole->answer.outputs[i].name)
+            map_set(&plain, record->whole->answer.outputs[i].name, i);
     for (size_t i = 0; i < record->held.count; i++) {
         const struct value *value = &record->held.outputs[i];
         size_t number;
@@ -94,8 +100,9 @@ static void learn(struct recording *record)
         record->values.known[number] = tensor;
         record->values.forms[number] = (struct tensor){.type = tensor->type, .shape = tensor->shape};
         bytes += tensor->size;
-        compare_plain(record, value);
+        compare_plain(record, &plain, value);
     }
+    map_release(&plain);
     if (bytes > record->largest)
         record->largest = bytes;
 }

@@ -90,7 +90,7 @@ static int add_entry(struct npz *npz, const uint8_t *at, const uint8_t *name, st
         return error_set(err, ERROR_UNSUPPORTED,
                          "array %s is packed by method %u; NumPy's savez and savez_compressed are read",
                          array.name, array.method);
-    if (npz_find(npz, array.name))
+    if (!map_set(&npz->names, array.name, npz->count))
         return error_set(err, ERROR_FORMAT, "there are two arrays called %s", array.name);
     npz->arrays[npz->count++] = array;
     return 0;
@@ -144,16 +144,15 @@ void npz_close(struct npz *npz)
 {
     if (npz->map.data)
         file_map_close(&npz->map);
+    map_release(&npz->names);
     arena_release(&npz->arena);
     *npz = (struct npz){0};
 }
 
 const struct npz_array *npz_find(const struct npz *npz, const char *name)
 {
-    for (size_t i = 0; i < npz->count; i++)
-        if (text_equal(npz->arrays[i].name, name))
-            return &npz->arrays[i];
-    return NULL;
+    size_t number;
+    return map_get(&npz->names, name, &number) ? &npz->arrays[number] : NULL;
 }
 
 /* The packed bytes of an array; NULL when they lie outside of the file. */

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "tensor/tensor.h"
 
 struct npz_array {
@@ -26,6 +27,7 @@ struct npz {
     const uint8_t *data;
     size_t bytes, count;
     struct npz_array *arrays; /* files that do not end in .npy are left out */
+    struct map names;         /* of the arrays, to their numbers */
 };
 
 /* A file on disk, or in memory that must outlive *npz. Close it also after a failure. */

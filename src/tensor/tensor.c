@@ -245,7 +245,13 @@ struct value value_view(const char *name, const struct tensor *tensor)
 const struct value *value_for_input(const struct value *values, size_t count, const char *name,
                                     size_t position)
 {
-    for (size_t i = 0; i < count; i++)
+    /* Values come in the order of the inputs, some of which may lack: so the search begins where the value is
+     * due, or is so many places before. */
+    size_t start = position < count ? position + 1 : count;
+    for (size_t i = start; i-- > 0;)
+        if (values[i].name && strcmp(values[i].name, name) == 0)
+            return &values[i];
+    for (size_t i = start; i < count; i++)
         if (values[i].name && strcmp(values[i].name, name) == 0)
             return &values[i];
     return position < count && !values[position].name ? &values[position] : NULL;
