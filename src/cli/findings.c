@@ -429,7 +429,9 @@ static int add_issue(const char *path, const char *name, const char *issue, stru
     str_init(&text);
     known_init(&before);
     if (file_exists(path))
-        status = known_read(&before, path, true, err) || file_read(path, LIMIT, &data, &size, err) ? -1 : 0;
+        status = known_read(&before, path, KNOWN_OF_USER, err) || file_read(path, LIMIT, &data, &size, err)
+                     ? -1
+                     : 0;
     for (size_t i = 0; i < before.count && !status; i++)
         if (text_equal(before.items[i].name, name))
             status = error_set(err, ERROR_USAGE, "%s:%d already has an issue %s", path, before.items[i].line,
@@ -468,7 +470,7 @@ static int mute(const struct settings *settings, const char *folder, struct stor
     struct known_issues known;
     known_init(&known);
     if (!status)
-        status = known_read(&known, path, true, err);
+        status = known_read(&known, path, settings->known ? KNOWN_OF_USER : KNOWN_OF_CAMPAIGN, err);
     if (!status)
         status = known_again(&known, store, err);
     if (!status)
@@ -543,6 +545,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = -1;
     if (status == 0)
         status = write_all(&writer, settings, err);
+    if (status == 0)
+        status = known_in_time(&writer.known, err);
     if (status == 0 && settings->show && !writer.causes.count)
         status = error_set(err, ERROR_NOT_FOUND, "no finding '%s'; 'assay findings %s' lists them",
                            settings->show, words->items[0]);

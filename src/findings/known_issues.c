@@ -1,11 +1,11 @@
 #include "findings/known_issues.h"
 
 #include "base/file.h"
+#include "base/glob.h"
 #include "base/memory.h"
 #include "engine/ini.h"
 #include "engine/paths.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,16 +117,11 @@ static int read_attribute_word(struct arena *arena, const char *text, struct kno
 
 static bool names_a_type(const char *alternatives)
 {
-    char one[40];
     for (const char *at = alternatives; *at;) {
         size_t length = strcspn(at, "|");
         bool found = false;
-        if (length >= sizeof one)
-            return false;
-        memcpy(one, at, length);
-        one[length] = '\0';
         for (int type = 1; type < DTYPE_COUNT && !found; type++)
-            found = dtype_name((enum dtype)type) && fnmatch(one, dtype_name((enum dtype)type), 0) == 0;
+            found = dtype_name((enum dtype)type) && glob_fits(at, length, dtype_name((enum dtype)type));
         if (!found)
             return false;
         at += length + (at[length] == '|');
@@ -453,7 +448,7 @@ struct reader {
     struct known_issues *known;
     const char *path;
     size_t first; /* of the file's issues */
-    bool accepted;
+    enum known_origin origin;
     size_t n_keys, key_capacity;
     char **keys; /* of the section, to refuse one that is given twice */
 };
@@ -469,6 +464,8 @@ static int begin(struct reader *reader, const char *name, int line, struct error
 {
     struct known_issues *known = reader->known;
     forget_keys(reader);
+    if (known->count - reader->first == KNOWN_ISSUES)
+        return error_set(err, ERROR_LIMIT, "more than %d issues in a file", KNOWN_ISSUES);
     for (size_t i = reader->first; i < known->count; i++)
         if (text_equal(known->items[i].name, name))
             return error_set(err, ERROR_FORMAT, "there is another [%.60s] in line %d", name,
@@ -478,7 +475,8 @@ static int begin(struct reader *reader, const char *name, int line, struct error
         .name = arena_strdup(&known->arena, name),
         .file = reader->path,
         .line = line,
-        .accepted = reader->accepted,
+        .accepted = reader->origin != KNOWN_INSTALLED,
+        .foreign = reader->origin == KNOWN_OF_CAMPAIGN,
         .engine = "",
         .cause = "",
         .document = "",
@@ -538,6 +536,7 @@ void known_init(struct known_issues *known)
 {
     *known = (struct known_issues){0};
     arena_init(&known->arena);
+    known->foreign_seconds = arena_alloc(&known->arena, sizeof *known->foreign_seconds);
 }
 
 void known_release(struct known_issues *known)
@@ -547,12 +546,10 @@ void known_release(struct known_issues *known)
     *known = (struct known_issues){0};
 }
 
-int known_read(struct known_issues *known, const char *path, bool accepted, struct error *err)
+int known_read(struct known_issues *known, const char *path, enum known_origin origin, struct error *err)
 {
-    struct reader reader = {.known = known,
-                            .path = arena_strdup(&known->arena, path),
-                            .first = known->count,
-                            .accepted = accepted};
+    struct reader reader = {
+        .known = known, .path = arena_strdup(&known->arena, path), .first = known->count, .origin = origin};
     int status = ini_read(path, visit, &reader, err);
     forget_keys(&reader);
     free(reader.keys);
@@ -573,7 +570,7 @@ static int read_installed(struct known_issues *known, struct error *err)
     for (size_t i = 0; !status && i < count; i++) {
         char *path = file_join(folder, names[i]);
         if (text_ends(names[i], ".ini"))
-            status = known_read(known, path, false, err);
+            status = known_read(known, path, KNOWN_INSTALLED, err);
         free(path);
     }
     file_names_free(names, count);
@@ -585,7 +582,7 @@ static int read_installed(struct known_issues *known, struct error *err)
 static int read_campaign(struct known_issues *known, const char *folder, struct error *err)
 {
     char *path = file_join(folder, KNOWN_FILE);
-    int status = file_exists(path) ? known_read(known, path, true, err) : 0;
+    int status = file_exists(path) ? known_read(known, path, KNOWN_OF_CAMPAIGN, err) : 0;
     free(path);
     return status;
 }
@@ -593,7 +590,7 @@ static int read_campaign(struct known_issues *known, const char *folder, struct 
 int known_open(struct known_issues *known, const struct known_files *files, struct error *err)
 {
     known_init(known);
-    if (files->named && known_read(known, files->named, true, err))
+    if (files->named && known_read(known, files->named, KNOWN_OF_USER, err))
         return -1;
     if (files->folder && read_campaign(known, files->folder, err))
         return -1;

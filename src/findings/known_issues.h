@@ -39,8 +39,9 @@ enum known_compare {
     COMPARE_MORE
 };
 
-/* The most words in a group of operators, and the room of each with its end: "Add|Sub". */
-enum { KNOWN_GROUP_WORDS = 32, KNOWN_WORD_SIZE = 120 };
+/* The most issues in a file; the most words in a group of operators, and the room of each with its end:
+ * "Add|Sub"; what the pattern of an attribute's text is shorter than. */
+enum { KNOWN_ISSUES = 2000, KNOWN_GROUP_WORDS = 32, KNOWN_WORD_SIZE = 120, KNOWN_PATTERN_SIZE = 200 };
 
 /* What one word of a condition on a node is about. */
 enum known_subject {
@@ -96,7 +97,8 @@ struct known_issue {
     const char *document; /* the case that shows it, or "" */
     const char *file;
     int line;
-    bool accepted;            /* the user gave the file: its findings do not count against the engine */
+    bool accepted;            /* not Assay's own: its findings do not count against the engine */
+    bool foreign;             /* of a campaign's folder */
     const char *from, *until; /* releases, both included; "": no limit */
     uint32_t symptoms;        /* one bit for each enum symptom */
     unsigned asked;           /* bits of KNOWN_OUTPUTS ...; 0: not said (docs/known-issues.md) */
@@ -116,13 +118,18 @@ struct known_issues {
     struct arena arena;
     size_t count, capacity;
     struct known_issue *items;
+    double *foreign_seconds; /* that comparing foreign issues has taken */
 };
 
 void known_init(struct known_issues *known);
 void known_release(struct known_issues *known);
 
-/* Adds the issues of a file. With `accepted` its findings do not count against the engine. */
-int known_read(struct known_issues *known, const char *path, bool accepted, struct error *err);
+/* Whose file it is: Assay's own, one that the user names, or one that a campaign's folder brought, whoever
+ * made that. */
+enum known_origin { KNOWN_INSTALLED, KNOWN_OF_USER, KNOWN_OF_CAMPAIGN };
+
+/* Adds the issues of a file. */
+int known_read(struct known_issues *known, const char *path, enum known_origin origin, struct error *err);
 
 /*
  * Where issues are read from, in this order: a file that the user names, KNOWN_FILE in the folder of a
@@ -137,7 +144,12 @@ struct known_files {
 /* Reads all these files. The caller releases *known, also after a failure. */
 int known_open(struct known_issues *known, const struct known_files *files, struct error *err);
 
-/* Returns the first issue that matches the finding, or NULL. */
+/*
+ * Returns the first issue that matches the finding, or NULL. The time is linear in the facts, and those that
+ * a campaign brings may take 30 s together, or as long as --deadline says: after that they match nothing, and
+ * known_in_time fails.
+ */
+int known_in_time(const struct known_issues *known, struct error *err);
 struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts);
 bool known_matches(const struct known_issue *issue, const struct finding_facts *facts);
 

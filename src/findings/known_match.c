@@ -1,11 +1,13 @@
 /* Whether a finding is of a known issue. */
 #include "findings/known_issues.h"
 
+#include "base/clock.h"
+#include "base/glob.h"
+#include "base/limits.h"
 #include "engine/label.h"
 #include "ops/op.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +15,10 @@
 /* Whether one of the patterns, with | between, fits the whole text. */
 static bool one_fits(const char *patterns, const char *text)
 {
-    char one[200];
     for (const char *at = patterns; *at;) {
         size_t length = strcspn(at, "|");
-        if (length < sizeof one) {
-            memcpy(one, at, length);
-            one[length] = '\0';
-            if (fnmatch(one, text, FNM_NOESCAPE) == 0)
-                return true;
-        }
+        if (length < KNOWN_PATTERN_SIZE && !limits_late(length * strlen(text)) && glob_fits(at, length, text))
+            return true;
         at += length + (at[length] == '|');
     }
     return false;
@@ -334,19 +331,32 @@ static bool group_read(struct group *group, const char *text)
     return true;
 }
 
-static bool sequence_fits(const struct group *group, size_t word, const struct finding_facts *facts,
-                          size_t node)
+static bool is_star(const struct group *group, size_t word)
 {
-    if (word == group->count)
-        return node == facts->n_nodes;
-    if (text_equal(group->words[word], "*")) {
-        for (size_t next = node; next <= facts->n_nodes; next++)
-            if (sequence_fits(group, word + 1, facts, next))
-                return true;
-        return false;
+    return word < group->count && text_equal(group->words[word], "*");
+}
+
+/* As glob_fits: only the last star is tried again, so the time is at most words times nodes. */
+static bool sequence_fits(const struct group *group, const struct finding_facts *facts)
+{
+    size_t word = 0, node = 0, behind_star = 0, resume = 0; /* no star yet: 0 */
+    while (node < facts->n_nodes && !limits_late(1)) {
+        if (is_star(group, word)) {
+            behind_star = ++word;
+            resume = node;
+        } else if (word < group->count && one_fits(group->words[word], facts->nodes[node].op)) {
+            word++;
+            node++;
+        } else if (behind_star) {
+            word = behind_star;
+            node = ++resume;
+        } else {
+            return false;
+        }
     }
-    return node < facts->n_nodes && one_fits(group->words[word], facts->nodes[node].op) &&
-           sequence_fits(group, word + 1, facts, node + 1);
+    while (is_star(group, word))
+        word++;
+    return node == facts->n_nodes && word == group->count;
 }
 
 static bool is_named(const struct group *group, const char *op)
@@ -362,12 +372,21 @@ static bool same_node(const struct known_condition *a, const struct known_condit
     return a->which == b->which && (a->op == b->op || (a->op && b->op && text_equal(a->op, b->op)));
 }
 
+/* Whether no earlier condition speaks of the same node: then both were looked at with that one. */
+static bool is_first_of_node(const struct known_issue *issue, size_t number)
+{
+    for (size_t i = 0; i < number; i++)
+        if (same_node(&issue->conditions[i], &issue->conditions[number]))
+            return false;
+    return true;
+}
+
 /* All conditions on the node that `first` speaks of hold for one and the same node. */
 static bool conditions_fit(const struct known_issue *issue, const struct known_condition *first,
                            const struct group *group, const struct finding_facts *facts)
 {
     int seen = 0;
-    for (size_t n = 0; n < facts->n_nodes; n++) {
+    for (size_t n = 0; n < facts->n_nodes && !limits_late(1); n++) {
         const struct fact_node *node = &facts->nodes[n];
         bool fits = first->op ? one_fits(first->op, node->op) : is_named(group, node->op);
         if (!fits || (first->which && ++seen != first->which))
@@ -384,10 +403,10 @@ static bool conditions_fit(const struct known_issue *issue, const struct known_c
 static bool group_fits(const struct known_issue *issue, const char *text, const struct finding_facts *facts)
 {
     struct group group;
-    if (!group_read(&group, text) || (group.count && !sequence_fits(&group, 0, facts, 0)))
+    if (!group_read(&group, text) || (group.count && !sequence_fits(&group, facts)))
         return false;
     for (size_t i = 0; i < issue->n_conditions; i++)
-        if (!conditions_fit(issue, &issue->conditions[i], &group, facts))
+        if (is_first_of_node(issue, i) && !conditions_fit(issue, &issue->conditions[i], &group, facts))
             return false;
     return true;
 }
@@ -407,12 +426,45 @@ bool known_matches(const struct known_issue *issue, const struct finding_facts *
     return issue->n_groups == 0 && group_fits(issue, "", facts);
 }
 
+static double seconds_allowed(void)
+{
+    double seconds = limits_get().seconds;
+    return seconds > 0 ? seconds : 30;
+}
+
+/* An issue that a campaign brings: all of them together get the time of one piece of work (base/limits.h). */
+static bool foreign_matches(const struct known_issues *known, const struct known_issue *issue,
+                            const struct finding_facts *facts)
+{
+    if (*known->foreign_seconds > seconds_allowed())
+        return false;
+    double begin = clock_seconds();
+    limits_begin();
+    bool matches = known_matches(issue, facts);
+    limits_end();
+    *known->foreign_seconds += clock_seconds() - begin;
+    return matches;
+}
+
 struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts)
 {
-    for (size_t i = 0; i < known->count; i++)
-        if (known_matches(&known->items[i], facts))
-            return &known->items[i];
+    for (size_t i = 0; i < known->count; i++) {
+        struct known_issue *issue = &known->items[i];
+        if (issue->foreign ? foreign_matches(known, issue, facts) : known_matches(issue, facts))
+            return issue;
+    }
     return NULL;
+}
+
+int known_in_time(const struct known_issues *known, struct error *err)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (known->items[i].foreign && *known->foreign_seconds > seconds_allowed())
+            return error_set(err, ERROR_LIMIT,
+                             "comparing the issues of %s with the findings takes longer than %.3g s; remove "
+                             "that file, or the issues in it that you do not need",
+                             known->items[i].file, seconds_allowed());
+    return 0;
 }
 
 void known_look_up(const void *context, const struct sample_finding *finding, struct engine_verdict *overall)

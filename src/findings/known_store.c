@@ -104,7 +104,7 @@ int known_again(const struct known_issues *known, struct store *store, struct er
         free(unknown.signatures[i]);
     }
     free(unknown.signatures);
-    return status;
+    return status ? -1 : known_in_time(known, err);
 }
 
 /* Words of an engine's message that the next case has, too: numbers become *. */

@@ -1,6 +1,7 @@
 #include "generate/block.h"
 
 #include "base/file.h"
+#include "base/glob.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -9,7 +10,6 @@
 #include "generate/planner.h"
 #include "generate/subgraph.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +101,7 @@ static bool mark_matching(const struct blocks *blocks, const char *pattern, bool
 {
     bool any = false;
     for (size_t i = 0; i < blocks->count; i++)
-        if (fnmatch(pattern, blocks->list[i]->name, 0) == 0)
+        if (glob_fits(pattern, strlen(pattern), blocks->list[i]->name))
             kept[i] = any = true;
     return any;
 }

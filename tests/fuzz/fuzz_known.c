@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct finding_facts facts;
     struct error err = {0};
     known_init(&known);
-    if (known_read(&known, file.path, false, &err))
+    if (known_read(&known, file.path, KNOWN_OF_CAMPAIGN, &err))
         require(err.message[0] != '\0');
     if (facts_read(&facts, fact, sizeof fact - 1, &err) == 0)
         known_find(&known, &facts);

@@ -244,7 +244,7 @@ static int check_all(int argc, char **argv, struct error *err)
     for (size_t i = 0; i < count && !status; i++) {
         char *path = file_join(argv[0], names[i]);
         if (text_ends(path, ".ini"))
-            status = known_read(&check.known, path, false, err);
+            status = known_read(&check.known, path, KNOWN_INSTALLED, err);
         free(path);
     }
     if (names)

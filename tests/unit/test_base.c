@@ -3,6 +3,7 @@
 #include "base/markup.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/glob.h"
 #include "base/map.h"
 #include "base/random.h"
 #include "base/str.h"
@@ -94,6 +95,47 @@ static void map_finds_what_was_set(void **state)
     assert_int_equal(value, 499);
     assert_false(map_get(&map, "name500", &value));
     map_release(&map);
+}
+
+static void patterns_fit_in_linear_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool fits;
+    } rows[] = {
+        {"", "", true},
+        {"", "a", false},
+        {"*", "", true},
+        {"**", "ab", true},
+        {"a?c", "abc", true},
+        {"a?c", "ac", false},
+        {"Reduce*", "ReduceSum", true},
+        {"*Sum", "ReduceSumSquare", false},
+        {"a*b*c", "a--b--b-c", true},
+        {"a*b*c", "a--c--b", false},
+        {"[a-c]x", "bx", true},
+        {"[a-c]x", "dx", false},
+        {"[!a-c]x", "dx", true},
+        {"[!a-c]x", "ax", false},
+        {"[]x]", "]", true},
+        {"[a-]", "-", true},
+        {"[ab", "[ab", true},
+        {"a[", "a[", true},
+        {"[]", "[]", true},
+        {"[!]", "[!]", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (glob_fits(rows[i].pattern, strlen(rows[i].pattern), rows[i].text) != rows[i].fits)
+            fail_msg("'%s' and '%s'", rows[i].pattern, rows[i].text);
+    assert_true(glob_fits("a|b", 1, "a")); /* as far as the length says */
+    char pattern[200], text[10000];
+    for (size_t i = 0; i < sizeof pattern; i++)
+        pattern[i] = i % 2 ? '*' : 'a';
+    memset(text, 'a', sizeof text);
+    pattern[198] = 'b';
+    text[sizeof text - 1] = '\0';
+    assert_false(glob_fits(pattern, sizeof pattern - 1, text));
 }
 
 static void streams_are_reproducible_and_independent(void **state)
@@ -315,6 +357,7 @@ int main(void)
         cmocka_unit_test(error_prefix_keeps_the_message),
         cmocka_unit_test(errors_know_the_next_step),
         cmocka_unit_test(map_finds_what_was_set),
+        cmocka_unit_test(patterns_fit_in_linear_time),
         cmocka_unit_test(streams_are_reproducible_and_independent),
         cmocka_unit_test(stream_values_never_change),
         cmocka_unit_test(distances_count_letters),

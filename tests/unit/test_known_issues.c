@@ -23,7 +23,7 @@ static int read_text(struct known_issues *known, const char *text, struct error 
     char *path = file_join(folder, "known.ini");
     assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
     known_init(known);
-    int status = known_read(known, path, true, err);
+    int status = known_read(known, path, KNOWN_OF_CAMPAIGN, err);
     free(path);
     return status;
 }

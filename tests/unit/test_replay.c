@@ -157,7 +157,7 @@ static void a_known_issue_counts_unless_it_is_accepted(void **state)
         char *path = file_join(scene.folder, "known.ini");
         assert_int_equal(file_write(path, text, strlen(text), &err), 0);
         known_init(&known);
-        if (known_read(&known, path, accepted, &err))
+        if (known_read(&known, path, accepted ? KNOWN_OF_USER : KNOWN_INSTALLED, &err))
             fail_msg("%s", err.message);
         replay_corpus(&replay, &scene, &known);
         const struct replay_row *row = row_of(&replay, "bundle", faulty);
