@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@ struct progress_line {
     const char *what;
     _Atomic size_t total;
     double started;
+    _Atomic double end; /* on the clock, when time is limited; else 0 */
     _Atomic size_t done;
     _Atomic(const char *) doing;
     pthread_t thread;
@@ -33,6 +35,14 @@ static void put(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
     (void)written; /* a terminal that is gone shows nothing */
+}
+
+/* Seconds until the work is done: by its rate, and by the limit of its time; negative: nobody knows. */
+static double time_left(const struct progress_line *line, size_t done, size_t total, double rate)
+{
+    double by_rate = done && done < total ? (double)(total - done) / rate : -1, end = line->end;
+    double by_limit = end > 0 ? fmax(end - clock_seconds(), 0) : by_rate;
+    return by_rate < 0 ? by_limit : fmin(by_rate, by_limit);
 }
 
 static void draw(struct progress_line *line)
@@ -51,8 +61,9 @@ static void draw(struct progress_line *line)
     if (doing)
         used += (size_t)snprintf(text + used, room - used, "  %.80s", doing);
     used += (size_t)snprintf(text + used, room - used, "  %.0f s", seconds);
-    if (done && done < total)
-        snprintf(text + used, room - used, ", %.0f s left", (double)(total - done) / rate);
+    double left = time_left(line, done, total, rate);
+    if (left >= 0)
+        snprintf(text + used, room - used, ", %.0f s left", left);
     put(text);
 }
 
@@ -106,6 +117,12 @@ void progress_begin(struct progress *progress, const char *what, size_t total)
         progress->line = line;
     else
         free(line);
+}
+
+void progress_limit(struct progress *progress, double seconds)
+{
+    if (progress && progress->line)
+        progress->line->end = seconds > 0 ? clock_seconds() + seconds : 0;
 }
 
 void progress_total(struct progress *progress, size_t total)

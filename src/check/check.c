@@ -89,11 +89,11 @@ static int make(void *context, struct test_case **test, void **user, struct erro
     struct source *source = context;
     *user = NULL;
     *test = NULL;
-    bool over = source->next == source->list.count && source->drawn >= source->options->random;
+    bool over = source->next == source->list.count && source->drawn >= source->options->combined;
     if (over || time_is_up(source)) {
         source->check->untried += source->list.count - source->next;
         source->next = source->list.count;
-        source->drawn = source->options->random;
+        source->drawn = source->options->combined;
         return 0;
     }
     return make_next(source, test, err) < 0 ? -1 : 1;
@@ -220,7 +220,8 @@ int check_run(struct check *check, struct test_case *origin, const struct check_
     struct trials *trials = trials_new(&(struct trial_options){
         .panel = options->panel, .registry = options->registry, .settle = true, .ahead = 8});
     if (options->progress)
-        progress_begin(&source.progress, "rewritings", source.list.count + options->random);
+        progress_begin(&source.progress, "rewritings", source.list.count + options->combined);
+    progress_limit(&source.progress, options->seconds);
     struct trial_source cases = {&source, make, take};
     int status = trials_run(trials, &cases, err);
     progress_end(&source.progress);

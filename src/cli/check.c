@@ -20,7 +20,7 @@ struct settings {
     struct common common;
     struct input_settings inputs;
     const char *rules, *without, *bundle;
-    long long sites, depth, random;
+    long long sites, depth, combined;
     double seconds;
     bool all, kernels;
     const char *known;
@@ -64,7 +64,7 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         .known = known,
         .sites = settings->all ? 0 : (size_t)settings->sites,
         .depth = (size_t)settings->depth,
-        .random = (size_t)settings->random,
+        .combined = (size_t)settings->combined,
         .seed = settings->inputs.seed,
         .seconds = settings->seconds,
         .progress = true,
@@ -512,17 +512,17 @@ static const struct cli_option options[] = {
     {0, "sites", OPTION_SEVERAL, "N", offsetof(struct settings, sites),
      "apply each rule at no more than N places, spread over the model (default 10)"},
     {0, "all", OPTION_FLAG, NULL, offsetof(struct settings, all), "apply each rule at every place"},
-    {0, "random", OPTION_COUNT, "N", offsetof(struct settings, random),
-     "also try N random rewritings of several steps (default 0)"},
+    {0, "combine", OPTION_COUNT, "N", offsetof(struct settings, combined),
+     "also try N rewritings that combine several steps, drawn at random (default 0)"},
     {0, "depth", OPTION_SEVERAL, "N", offsetof(struct settings, depth),
-     "steps of a random rewriting (default 3)"},
+     "how many steps --combine puts together (default 3)"},
     {0, "kernels", OPTION_FLAG, NULL, offsetof(struct settings, kernels),
      "also try settings of the engine that select other kernels, and may round otherwise by intent"},
     {0, "time", OPTION_TIME, "TIME", offsetof(struct settings, seconds),
      "begin no further rewriting after this time, for each sample"},
     {'d', "data", OPTION_TEXT, "PATH", offsetof(struct settings, inputs.data),
      "read inputs from PATH: a folder, a .npy, .npz or .pb file"},
-    {'n', "samples", OPTION_SEVERAL, "N", offsetof(struct settings, inputs.random),
+    {'n', "random", OPTION_SEVERAL, "N", offsetof(struct settings, inputs.random),
      "use N random samples (default 1)"},
     {0, "seed", OPTION_SEED, "S", offsetof(struct settings, inputs.seed),
      "seed of the random samples and rewritings (default 1)"},
@@ -554,7 +554,7 @@ const struct command command_check = {
     .examples = "  assay check model.onnx -e onnxruntime\n"
                 "  assay check model.onnx -e onnxruntime@1.12.0 --no-reference --bundle finding/\n"
                 "  assay check model.onnx -e opencv --rules auto-pad,identity --all\n"
-                "  assay check model.onnx -e onnxruntime -e torch --random 500 --depth 4 --time 10m\n",
+                "  assay check model.onnx -e onnxruntime -e torch --combine 500 --depth 4 --time 10m\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,

@@ -12,7 +12,9 @@ assay check conv.onnx -e reference:round=on,fault=same-pad-side --rules $only
 assay check conv.onnx -e reference:round=on,fault=same-pad-side --rules $only --no-reference
 assay check conv.onnx -e reference:round=on,fault=conv-rotated --rules identity,again
 assay check conv.onnx -e reference:round=on,fault=same-pad-side --rules auto-pad --format json
-assay check conv.onnx -e reference:round=on --rules identity --random 5 --depth 2 --sites 1
+assay check conv.onnx -e reference:round=on --rules identity --combine 5 --depth 2 --sites 1
+# --random are samples, as everywhere.
+assay check conv.onnx -e reference:round=on --rules identity --random 3 --sites 1
 assay rules --apply auto-pad@c conv.onnx -o rewritten
 assay conform rewritten -e reference:round=on,fault=same-pad-side -e reference:round=on --no-reference
 assay check conv.onnx -e reference --rules auto-pat
