@@ -23,7 +23,7 @@
 #include "findings/known_issues.h"
 #include "generate/case_maker.h"
 #include "generate/plan.h"
-#include "guide/coverage_trace.h"
+#include "guide/coverage_record.h"
 #include "model/build.h"
 #include "model/index.h"
 #include "model/onnx.h"
@@ -48,9 +48,9 @@ struct bench {
     int number; /* of the engine in the pool */
     struct blocks *blocks;
     struct known_issues known;
-    struct trace trace;
-    size_t met[MAX_OPS][TRACE_PARAMS]; /* times that a parameter was given */
-    size_t left_out[MAX_OPS][TRACE_PARAMS];
+    struct coverage_record record;
+    size_t met[MAX_OPS][COVERAGE_PARAMS]; /* times that a parameter was given */
+    size_t left_out[MAX_OPS][COVERAGE_PARAMS];
     size_t nodes[MAX_OPS];
     size_t made, valid, died, newer, invalid, unchecked, by_kind[3];
     size_t refused, lacking, open, explained, unexplained, other;
@@ -60,7 +60,7 @@ static int make_case(struct bench *b, uint64_t i, struct test_case **c, struct e
 {
     struct generate_options options = b->wish;
     uint64_t index = b->from + i;
-    options.trace = &b->trace;
+    options.record = &b->record;
     if (i % 4 < 2 || options.ops || options.types)
         return generate_one(b->seed, index, &options, c, err);
     if (i % 4 == 2)
@@ -83,13 +83,13 @@ static size_t op_number(const struct op *op)
 
 static void note_coverage(struct bench *b)
 {
-    for (size_t i = 0; i < b->trace.n_nodes; i++) {
-        const struct trace_node *node = &b->trace.nodes[i];
+    for (size_t i = 0; i < b->record.n_nodes; i++) {
+        const struct coverage_node *node = &b->record.nodes[i];
         if (!node->row)
             continue;
         size_t op = op_number(node->row);
         b->nodes[op]++;
-        for (size_t k = 0; k < TRACE_PARAMS && node->row->params && node->row->params[k].name; k++)
+        for (size_t k = 0; k < COVERAGE_PARAMS && node->row->params && node->row->params[k].name; k++)
             ++*(node->classes[k] ? &b->met[op][k] : &b->left_out[op][k]);
     }
 }
@@ -459,7 +459,7 @@ static void print_coverage(const struct bench *b, size_t *operators, size_t *met
             continue;
         if (op->sample && !b->nodes[i])
             printf("never drawn: %s\n", op->name);
-        for (size_t k = 0; op->sample && op->params && op->params[k].name && k < TRACE_PARAMS; k++) {
+        for (size_t k = 0; op->sample && op->params && op->params[k].name && k < COVERAGE_PARAMS; k++) {
             if (op->params[k].since > OPSET_LAST && !b->met[i][k]) /* drawn on request only */
                 continue;
             ++*params;
@@ -543,7 +543,7 @@ int main(int argc, char **argv)
     struct error err = {0};
     b->seed = 1;
     b->blocks = blocks_new();
-    trace_init(&b->trace);
+    coverage_record_init(&b->record);
     if (read_options(b, argc, argv, &err) || known_open(&b->known, &(struct known_files){0}, &err) ||
         (b->program && onnx_checker_start(&b->checker, b->program, &err)) ||
         blocks_add_builtin(b->blocks, &err) || registry_open(&registry, NULL, 0, &err)) {
@@ -572,7 +572,7 @@ int main(int argc, char **argv)
     int bad = finish(b);
     onnx_checker_stop(&b->checker);
     blocks_free(b->blocks);
-    trace_release(&b->trace);
+    coverage_record_release(&b->record);
     known_release(&b->known);
     free(b);
     return status ? 2 : bad;

@@ -63,6 +63,7 @@ static int identity_run(struct adapter_call *call, const struct value *inputs, s
             return adapter_fail(call, ADAPTER_FAILED, "%s", err.message);
         if (i < identity->count)
             value_set_name(output, identity->names[i]);
+        adapter_trace_kernel(call, "copy", NULL, output->name);
     }
     return 0;
 }

@@ -210,6 +210,18 @@ static struct evaluator *evaluator_for(struct adapter_call *call, bool bounds, b
     return make_evaluator(reference, *exact, evaluator, err) ? NULL : *evaluator;
 }
 
+/* The table has one kernel for each operator. */
+static void tell_kernels(struct adapter_call *call)
+{
+    const struct reference *reference = call->engine;
+    const Onnx__GraphProto *graph = reference->graph.model->graph;
+    for (size_t i = 0; adapter_traces(call) && i < graph->n_node; i++)
+        adapter_trace(call, &(struct trace_step){.kind = TRACE_KERNEL,
+                                                 .name = graph->node[i]->op_type,
+                                                 .n_outputs = graph->node[i]->n_output,
+                                                 .outputs = (const char *const *)graph->node[i]->output});
+}
+
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
                struct adapter_outputs *outputs)
 {
@@ -221,6 +233,7 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     struct evaluator *evaluator = evaluator_for(call, bounds, &exact, &err);
     if (!evaluator)
         return adapter_fail_error(call, &err);
+    tell_kernels(call);
     struct bounded *results;
     size_t n_results;
     if (evaluator_run(evaluator, inputs, count, (const char *const *)reference->graph.outputs,

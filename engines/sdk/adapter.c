@@ -41,6 +41,21 @@ int adapter_fail(struct adapter_call *call, enum adapter_class error_class, cons
     return -1;
 }
 
+void adapter_trace(struct adapter_call *call, const struct trace_step *step)
+{
+    if (adapter_traces(call))
+        trace_add(call->trace, step);
+}
+
+void adapter_trace_kernel(struct adapter_call *call, const char *name, const char *device, const char *output)
+{
+    adapter_trace(call, &(struct trace_step){.kind = TRACE_KERNEL,
+                                             .name = name,
+                                             .device = device,
+                                             .n_outputs = output ? 1 : 0,
+                                             .outputs = &output});
+}
+
 bool adapter_says(const char *message, const char *const *texts)
 {
     for (; *texts; texts++)
@@ -158,6 +173,13 @@ static int send_replies(struct session *session)
     return 0;
 }
 
+/* From now on, until the next load, every reply tells what was done since the one before; or none does. */
+static void set_tracing(struct session *session, bool asked)
+{
+    trace_free(session->call.trace);
+    session->call.trace = asked ? trace_new() : NULL;
+}
+
 static void reply_error(struct session *session, uint64_t id, Assay__Error__Stage stage)
 {
     static const Assay__Error__Class classes[] = {
@@ -173,6 +195,7 @@ static void reply_error(struct session *session, uint64_t id, Assay__Error__Stag
     error.stage = stage;
     error.class_ = classes[session->call.error_class];
     error.message = session->call.message.data;
+    wire_out_trace(&session->reply, session->call.trace);
     wire_put_reply(&session->reply, &reply);
 }
 
@@ -337,6 +360,7 @@ static void reply_loaded(struct session *session, uint64_t id, struct adapter_lo
     loaded.inputs = list_items(&names->inputs, &loaded.n_inputs, &arena);
     loaded.outputs = list_items(&names->outputs, &loaded.n_outputs, &arena);
     loaded.borrowed = list_items(&names->borrowed, &loaded.n_borrowed, &arena);
+    wire_out_trace(&session->reply, session->call.trace);
     wire_put_reply(&session->reply, &reply);
     arena_release(&arena);
 }
@@ -356,6 +380,7 @@ static void do_load(struct session *session, const struct wire_message *message)
     str_init(&loaded.outputs);
     str_init(&loaded.borrowed);
     unload(session);
+    set_tracing(session, load->trace);
     if (session->adapter->load(&session->call, &model, &loaded)) {
         reply_error(session, message->request->id, ASSAY__ERROR__STAGE__LOAD);
     } else {
@@ -413,6 +438,7 @@ static void put_outputs(struct session *session, const struct wire_message *mess
     if (room)
         wire_out_place(&session->reply, session->shared,
                        (struct wire_place){(size_t)room->offset, (size_t)room->size});
+    wire_out_trace(&session->reply, session->call.trace);
     wire_put_values(&session->reply, message->request->id, outputs->values, outputs->count, outputs->bounds);
 }
 
@@ -420,6 +446,7 @@ static int do_run(struct session *session, const struct wire_message *message)
 {
     struct adapter_outputs outputs = {0};
     uint64_t id = message->request->id;
+    set_tracing(session, adapter_traces(&session->call));
     if (call_run(session, message, &outputs))
         reply_error(session, id, ASSAY__ERROR__STAGE__RUN);
     else
@@ -552,5 +579,6 @@ int adapter_main(struct adapter *adapter, int argc, char **argv)
     wire_out_release(&session.reply);
     wire_decoder_free(session.decoder);
     str_release(&session.call.message);
+    trace_free(session.call.trace);
     return result ? 1 : 0;
 }

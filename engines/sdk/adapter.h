@@ -40,10 +40,30 @@ struct adapter_call {
     const struct adapter *adapter;
     enum adapter_class error_class; /* set by adapter_fail */
     struct str message;
+    struct trace *trace; /* not NULL: Assay asks what the library does, see adapter_trace */
 };
 /* Records the class and the text of the failure. Returns -1, for the callback to return. */
 int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * Whether Assay asks what the library does with this model, from its load on until it is unloaded. What an
+ * adapter must prepare for it (a profile that is switched on) it prepares in load.
+ */
+static inline bool adapter_traces(const struct adapter_call *call)
+{
+    return call->trace != NULL;
+}
+/*
+ * Tells one thing that the library did in this load or run: a kernel that computed values or a pass that
+ * changed the graph, by the name that the library itself uses. The name must be the same whenever the same
+ * code is used, so it has no sizes, addresses and numbers of nodes. Texts are copied. Without effect when
+ * nobody asks.
+ */
+void adapter_trace(struct adapter_call *call, const struct trace_step *step);
+/* The same for a kernel that computed one value of the model; device and output may be NULL. */
+void adapter_trace_kernel(struct adapter_call *call, const char *name, const char *device,
+                          const char *output);
 
 /* Whether the message contains one of these texts (NULL-terminated). Used to recognise a library's messages
  * about things that it lacks. */

@@ -33,11 +33,11 @@ struct fuzz_source {
     struct blocks *blocks;
     const struct block **allowed; /* those that the options allow */
     size_t n_allowed;
-    size_t *ops;            /* rows of coverage of the allowed blocks, one block's behind the other's */
-    double *needs;          /* running sum over the allowed blocks; see weigh_needs */
-    double guided;          /* chance of a block to be drawn by its need */
-    struct str single;      /* with only_blocks: the allowed operators, "A,B", for cases of one operator */
-    struct trace traces[2]; /* of the best candidate so far, and of the one at hand */
+    size_t *ops;       /* rows of coverage of the allowed blocks, one block's behind the other's */
+    double *needs;     /* running sum over the allowed blocks; see weigh_needs */
+    double guided;     /* chance of a block to be drawn by its need */
+    struct str single; /* with only_blocks: the allowed operators, "A,B", for cases of one operator */
+    struct coverage_record records[2]; /* of the best candidate so far, and of the one at hand */
     int best;
     /* Nodes of the search tree, for each case of the range. */
     size_t nodes[RANGE_MOST];
@@ -198,8 +198,8 @@ int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *
     if (!options->candidates || options->candidates > MOST_CANDIDATES)
         source->options.candidates = 1;
     source->coverage = coverage_new(NULL);
-    trace_init(&source->traces[0]);
-    trace_init(&source->traces[1]);
+    coverage_record_init(&source->records[0]);
+    coverage_record_init(&source->records[1]);
     limit_opset(source);
     str_init(&source->single);
     *out = NULL;
@@ -231,8 +231,8 @@ void fuzz_source_free(struct fuzz_source *source)
     free(source->needs);
     str_release(&source->single);
     blocks_free(source->blocks);
-    trace_release(&source->traces[0]);
-    trace_release(&source->traces[1]);
+    coverage_record_release(&source->records[0]);
+    coverage_record_release(&source->records[1]);
     free(source);
 }
 
@@ -298,10 +298,10 @@ static int best_of(struct fuzz_source *source, uint64_t index, struct rng *rng, 
     double most = -1;
     for (size_t i = 0; i < source->options.candidates; i++) {
         struct test_case *candidate;
-        generate->trace = &source->traces[source->best == 0];
+        generate->record = &source->records[source->best == 0];
         if (make_graph(source, index + i, rng, blocks, generate, path, &candidate, err))
             continue;
-        double gain = coverage_peek(source->coverage, generate->trace).olc;
+        double gain = coverage_peek(source->coverage, generate->record).olc;
         if (gain > most) {
             if (most >= 0)
                 test_case_free(*made);
@@ -341,7 +341,7 @@ static int draw_graph(struct fuzz_source *source, uint64_t index, struct rng *rn
     }
     int status = best_of(source, index, rng, blocks, generate, &path, made, err);
     if (!status)
-        gain = coverage_add(source->coverage, &source->traces[source->best]);
+        gain = coverage_add(source->coverage, &source->records[source->best]);
     *grows = coverage_grows(&gain) || gain.pairs;
     if (guided) {
         mcts_reward(source->mcts, path.node, 1, worth(source, &gain));
@@ -392,13 +392,13 @@ int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_cas
     size_t blocks = source->options.blocks;
     int status;
     *node = (size_t)NO_NODE;
-    generate.trace = &source->traces[0];
+    generate.record = &source->records[0];
     avoid(source, index, &generate);
     bool has_single = !source->options.only_blocks || source->single.length;
     if (!blocks && index % 3 == 0 && has_single) {
         status = make_one(source, index, &generate, out, err);
         if (!status)
-            coverage_add(source->coverage, &source->traces[0]);
+            coverage_add(source->coverage, &source->records[0]);
     } else {
         if (!blocks)
             blocks = (size_t)rng_range(&rng, FEWEST_BLOCKS, MOST_BLOCKS);

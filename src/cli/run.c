@@ -21,6 +21,7 @@ struct settings {
     struct common common;
     struct input_settings inputs;
     int save;
+    bool trace;
 };
 
 struct work {
@@ -31,6 +32,7 @@ struct work {
     struct model *model;
     struct inputs inputs;
     struct table table;
+    struct table steps; /* --trace: what the engines did */
     struct json json;
     struct standing standing;
     struct run_outcome *outcomes; /* one for each engine */
@@ -158,6 +160,57 @@ static void text_result(struct work *work, const char *engine, size_t sample, co
     str_release(&words);
 }
 
+/* "y, z": the values that a kernel computed. */
+static void add_outputs(const struct trace_step *step, struct str *out)
+{
+    for (size_t i = 0; i < step->n_outputs && i < FIRST_VALUES; i++)
+        str_printf(out, "%s%s", i ? ", " : "", step->outputs[i]);
+    if (step->n_outputs > FIRST_VALUES)
+        str_add(out, " ...");
+}
+
+static void text_trace(struct work *work, const char *engine, size_t sample, const struct trace *trace)
+{
+    struct str outputs;
+    str_init(&outputs);
+    for (size_t i = 0; trace && i < trace->count && i < SHOWN; i++) {
+        const struct trace_step *step = &trace->steps[i];
+        str_clear(&outputs);
+        add_outputs(step, &outputs);
+        table_add(&work->steps, STYLE_PLAIN, "%s", engine);
+        table_add(&work->steps, STYLE_PLAIN, "%zu", sample);
+        table_add(&work->steps, STYLE_PLAIN, "%s", trace_kind_name(step->kind));
+        table_add(&work->steps, STYLE_PLAIN, "%s", step->name);
+        table_add(&work->steps, STYLE_PLAIN, "%s", step->device);
+        table_add(&work->steps, STYLE_PLAIN, "%s", step->pass);
+        table_add(&work->steps, STYLE_PLAIN, "%s", outputs.data);
+    }
+    if (!trace || trace->count > SHOWN) {
+        table_add(&work->steps, STYLE_PLAIN, "%s", engine);
+        table_add(&work->steps, STYLE_PLAIN, "%zu", sample);
+        for (int i = 2; i < 6; i++)
+            table_add(&work->steps, STYLE_PLAIN, "%s", "");
+        table_add(&work->steps, STYLE_PLAIN, "%s",
+                  trace ? "further steps are not shown here: --format json has them all"
+                        : "this engine does not tell what it does");
+    }
+    str_release(&outputs);
+}
+
+static void json_trace(struct work *work, const struct trace *trace)
+{
+    struct arena arena;
+    size_t count;
+    arena_init(&arena);
+    const char *const *names = trace_names(trace, &arena, &count);
+    trace_json(trace, &work->json, "trace");
+    json_array(&work->json, "trace_names");
+    for (size_t i = 0; i < count; i++)
+        json_string(&work->json, NULL, names[i]);
+    json_end(&work->json);
+    arena_release(&arena);
+}
+
 static void json_result(struct work *work, const char *engine, size_t sample, const struct result *result)
 {
     static const char *const kinds[] = {"none", "tensor", "sequence"};
@@ -186,7 +239,20 @@ static void json_result(struct work *work, const char *engine, size_t sample, co
         json_end(json);
     }
     json_end(json);
+    if (work->settings->trace)
+        json_trace(work, result->trace);
     json_end(json);
+}
+
+static void show_result(struct work *work, const char *engine, size_t sample, const struct result *result)
+{
+    if (work->settings->common.format != FORMAT_TEXT) {
+        json_result(work, engine, sample, result);
+        return;
+    }
+    text_result(work, engine, sample, result);
+    if (work->settings->trace)
+        text_trace(work, engine, sample, result->trace);
 }
 
 static const Onnx__TypeProto *output_type(const struct model *model, const char *name)
@@ -284,7 +350,10 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
         return -1;
     int status = 0;
     for (size_t i = 0; i < work->session.panel.count && status == 0; i++) {
-        struct job job = {.engine = (int)i, .n_inputs = work->inputs.count, .inputs = values};
+        struct job job = {.engine = (int)i,
+                          .n_inputs = work->inputs.count,
+                          .inputs = values,
+                          .trace = work->settings->trace};
         handover_give(&work->handover, &job);
         struct result result;
         result_init(&result);
@@ -293,10 +362,7 @@ static int run_sample(struct work *work, size_t sample, struct error *err)
             status = session_valid(&work->session, &job, &work->inputs, sample, err);
         if (status == 0) {
             stand(work, i, sample, &result);
-            if (work->settings->common.format == FORMAT_TEXT)
-                text_result(work, work->session.labels[i], sample, &result);
-            else
-                json_result(work, work->session.labels[i], sample, &result);
+            show_result(work, work->session.labels[i], sample, &result);
             if (work->settings->common.output)
                 status = save(work, work->session.labels[i], sample, &result, err);
         }
@@ -347,6 +413,7 @@ static int run_all(struct work *work, struct str *out, struct error *err)
     bool text = common->format == FORMAT_TEXT;
     if (text) {
         table_head(&work->table, "engine|sample|output|type|shape|min|max|mean|nan|inf|first values");
+        table_head(&work->steps, "engine|sample|step|name|device|made by|computes");
     } else {
         output_json(&work->json, out, true);
         json_string(&work->json, "model", work->given);
@@ -366,6 +433,10 @@ static int run_all(struct work *work, struct str *out, struct error *err)
         add_answer(work, "\n", out);
         str_add(out, "\n\n");
         table_print(&work->table, out, output_colour(&screen), 0);
+        if (work->settings->trace) {
+            str_add(out, "\n");
+            table_print(&work->steps, out, output_colour(&screen), 0);
+        }
     } else {
         struct str answer;
         str_init(&answer);
@@ -387,6 +458,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct str out;
     str_init(&out);
     table_init(&work.table, "lrlllrrrrrl");
+    table_init(&work.steps, "lrlllll");
     work.given = words->items[0];
     int status = model_open(&work.model, work.given, err);
     if (status == 0)
@@ -406,6 +478,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     handover_close(&work.handover);
     model_free(work.model);
     table_release(&work.table);
+    table_release(&work.steps);
     str_release(&out);
     return status ? -1 : standing_status(&work.standing);
 }
@@ -418,6 +491,8 @@ static const struct cli_option options[] = {
     COMMON_FORCE(struct settings, "overwrite outputs that are there"),
     {0, "save", OPTION_CHOICE, "pb|npy", offsetof(struct settings, save),
      "how outputs are saved (default pb)"},
+    {0, "trace", OPTION_FLAG, NULL, offsetof(struct settings, trace),
+     "also show what each engine did: the kernels and passes that its library names"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the result is written"},
 };
@@ -432,7 +507,8 @@ const struct command command_run = {
         "Runs the model on each engine and prints the type, shape, range and first values of every output.\n",
     .examples = "  assay run model.onnx -e onnxruntime\n"
                 "  assay run model.onnx -e onnxruntime --data folder -o outputs --save npy\n"
-                "  assay run model.onnx -e onnxruntime@1.30.0:opt=none -n 3 --seed 7 --dim batch=2\n",
+                "  assay run model.onnx -e onnxruntime@1.30.0:opt=none -n 3 --seed 7 --dim batch=2\n"
+                "  assay run model.onnx -e onnxruntime -e onednn --trace\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,

@@ -148,7 +148,9 @@ static void make_model(const struct plan *plan, uint8_t **data, size_t *size)
 static void put_bytes(struct exam *exam, const void *data, size_t size, const char *wanted)
 {
     struct wire_out *out = &exam->talk.worker.pending;
-    wire_put_load(out, ++exam->id, data, size, NULL, wanted ? 1 : 0, &wanted);
+    wire_put_load(
+        out, ++exam->id,
+        &(struct wire_load){.model = data, .size = size, .n_outputs = wanted ? 1 : 0, .outputs = &wanted});
 }
 
 /* Small models are copied into what is sent. */

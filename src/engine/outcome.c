@@ -104,6 +104,7 @@ void result_release(struct result *result)
     for (size_t i = 0; result->borrowed && result->borrowed[i]; i++)
         free(result->borrowed[i]);
     free(result->borrowed);
+    trace_free(result->trace);
     wire_bounds_free(result->bounds, result->count);
     if (result->outputs)
         values_free(result->outputs, result->count);

@@ -40,8 +40,9 @@ struct result {
     char *log;        /* the end of its stderr when it crashed or hung, clean; heap, may be NULL */
     char **borrowed;  /* operators that the reference computed instead of the library; NULL-terminated, may be
                          NULL */
-    bool gradients;   /* the outputs are gradients */
-    size_t count;     /* outputs */
+    struct trace *trace; /* what the engine did, when the job asked and the engine tells; else NULL */
+    bool gradients;      /* the outputs are gradients */
+    size_t count;        /* outputs */
     struct value *outputs;
     struct wire_bounds *bounds; /* one for each output when bounds were asked for and given, else NULL */
     int64_t load_ns, run_ns;    /* time of load and run, measured by Assay */

@@ -124,8 +124,13 @@ static void put_step(struct seat *seat, const struct task *task, size_t step)
     struct wire_out *out = &seat->worker.pending;
     struct job_set set;
     if (step == 0) {
-        wire_put_load(out, ++seat->sent, job->model, job->model_size, job->path, job->n_outputs,
-                      job->outputs);
+        wire_put_load(out, ++seat->sent,
+                      &(struct wire_load){.model = job->model,
+                                          .size = job->model_size,
+                                          .path = job->path,
+                                          .n_outputs = job->n_outputs,
+                                          .outputs = job->outputs,
+                                          .trace = job->trace});
     } else if (step == task_last_step(task)) {
         wire_put_unload(out, ++seat->sent);
     } else {
@@ -366,6 +371,16 @@ static void keep_borrowed(struct result *result, const Assay__Loaded *loaded)
         result->borrowed[i] = one_line(loaded->borrowed[i]);
 }
 
+/* Load and run each tell their part. */
+static void keep_trace(const struct task *task, struct result *result, const Assay__Reply *reply)
+{
+    if (!task->job.trace || !reply->n_trace)
+        return;
+    if (!result->trace)
+        result->trace = trace_new();
+    wire_read_trace(reply, result->trace);
+}
+
 static bool same_values(const struct result *result, const struct wire_message *message)
 {
     if (result->count != message->count)
@@ -456,6 +471,7 @@ static bool reply_fits(const struct task *task, const Assay__Reply *reply)
 static void on_loaded(struct task *task, const Assay__Reply *reply, int64_t took)
 {
     for (size_t set = task->from; set < task->sets; set++) {
+        keep_trace(task, &task->results[set].result, reply);
         if (reply->error)
             set_error(&task->results[set].result, reply->error, STAGE_LOAD);
         else
@@ -478,6 +494,8 @@ static void on_answer(struct seat *seat, struct wire_message *message)
     bool failed = result->outcome != OUTCOME_UNTESTED && result->outcome != OUTCOME_OK;
     if (task->step == 0 && reply->error)
         seat->stays = 0;
+    if (stage_of(seat) == STAGE_RUN && !failed && !task_is_repeat(task))
+        keep_trace(task, result, reply);
     if (task->step == 0)
         on_loaded(task, reply, took);
     else if (reply->error && !failed)

@@ -322,20 +322,20 @@ void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char 
     put_message(out, &request.base);
 }
 
-void wire_put_load(struct wire_out *out, uint64_t id, const void *model, size_t size, const char *path,
-                   size_t outputs, const char *const *names)
+void wire_put_load(struct wire_out *out, uint64_t id, const struct wire_load *from)
 {
     Assay__Request request = ASSAY__REQUEST__INIT;
     Assay__Load load = ASSAY__LOAD__INIT;
     request.id = id;
     request.verb_case = ASSAY__REQUEST__VERB_LOAD;
     request.load = &load;
-    load.model_size = model ? size : 0;
-    load.path = as_text(model ? NULL : path);
-    load.n_outputs = outputs;
-    load.outputs = as_texts(names);
+    load.model_size = from->model ? from->size : 0;
+    load.path = as_text(from->model ? NULL : from->path);
+    load.n_outputs = from->n_outputs;
+    load.outputs = as_texts(from->outputs);
+    load.trace = from->trace;
     put_request(out, &request, wire_place_size((size_t)load.model_size));
-    put_payload(out, model, (size_t)load.model_size);
+    put_payload(out, from->model, (size_t)load.model_size);
     end_message(out);
 }
 
@@ -386,6 +386,41 @@ void wire_put_unload(struct wire_out *out, uint64_t id)
     put_message(out, &request.base);
 }
 
+void wire_out_trace(struct wire_out *out, const struct trace *trace)
+{
+    out->trace = trace;
+}
+
+static void describe_step(Assay__TraceStep *to, const struct trace_step *step)
+{
+    static const Assay__TraceStep__Kind kinds[TRACE_KINDS] = {
+        [TRACE_KERNEL] = ASSAY__TRACE_STEP__KIND__KERNEL,
+        [TRACE_PASS] = ASSAY__TRACE_STEP__KIND__PASS,
+    };
+    assay__trace_step__init(to);
+    to->kind = kinds[step->kind];
+    to->name = as_text(step->name);
+    to->device = as_text(step->device);
+    to->pass = as_text(step->pass);
+    to->n_outputs = step->n_outputs;
+    to->outputs = as_texts(step->outputs);
+}
+
+static void describe_trace(struct wire_out *out, Assay__Reply *reply)
+{
+    const struct trace *trace = out->trace;
+    out->trace = NULL;
+    if (!trace)
+        return;
+    Assay__TraceStep *steps = arena_array(&out->arena, trace->count, sizeof *steps);
+    reply->n_trace = trace->count;
+    reply->trace = arena_array(&out->arena, trace->count, sizeof *reply->trace);
+    for (size_t i = 0; i < trace->count; i++) {
+        describe_step(&steps[i], &trace->steps[i]);
+        reply->trace[i] = &steps[i];
+    }
+}
+
 void wire_put_values(struct wire_out *out, uint64_t id, const struct value *values, size_t count,
                      const struct wire_bounds *bounds)
 {
@@ -399,6 +434,7 @@ void wire_put_values(struct wire_out *out, uint64_t id, const struct value *valu
     Assay__Place payloads;
     if (use_place(out, place_values(values, count, bounds), &payloads))
         reply.payloads = &payloads;
+    describe_trace(out, &reply);
     put_message(out, &reply.base);
     put_payloads(out, values, count, bounds);
     end_message(out);
@@ -406,5 +442,7 @@ void wire_put_values(struct wire_out *out, uint64_t id, const struct value *valu
 
 void wire_put_reply(struct wire_out *out, const Assay__Reply *reply)
 {
-    put_message(out, &reply->base);
+    Assay__Reply with_trace = *reply;
+    describe_trace(out, &with_trace);
+    put_message(out, &with_trace.base);
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "engine.pb-c.h"
+#include "engine/trace.h"
 #include "tensor/tensor.h"
 
 #ifdef __cplusplus
@@ -69,7 +70,8 @@ struct wire_out {
     struct arena arena; /* descriptors of the message being packed */
     uint8_t *shared;    /* the shared memory, when the next message may use it */
     struct wire_place place;
-    uint8_t *into; /* where its next payload goes; NULL: behind the message */
+    uint8_t *into;             /* where its next payload goes; NULL: behind the message */
+    const struct trace *trace; /* of the next reply; NULL: none */
 };
 void wire_out_init(struct wire_out *out);
 void wire_out_release(struct wire_out *out);
@@ -90,11 +92,21 @@ void wire_out_copy(const struct wire_out *out, struct str *to);
  */
 void wire_out_place(struct wire_out *out, void *shared, struct wire_place place);
 
+/* The next reply, and only that one, carries this trace. */
+void wire_out_trace(struct wire_out *out, const struct trace *trace);
+
 /* These append one message with its payloads. */
 void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char *const *names,
                     const char *const *values, size_t shared_size);
-void wire_put_load(struct wire_out *out, uint64_t id, const void *model, size_t size, const char *path,
-                   size_t outputs, const char *const *names);
+struct wire_load {
+    const void *model; /* the serialised model, or NULL when `path` is set */
+    size_t size;
+    const char *path;
+    const char *const *outputs; /* wanted ones; none: all */
+    size_t n_outputs;
+    bool trace; /* ask for traces */
+};
+void wire_put_load(struct wire_out *out, uint64_t id, const struct wire_load *load);
 void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count, bool bounds);
 struct wire_gradient {
     const struct value *inputs;
@@ -128,6 +140,9 @@ struct wire_message {
     bool borrowed; /* the payloads lie in the shared memory, until the reply is sent */
 };
 void wire_message_release(struct wire_message *message);
+
+/* Adds the trace of a reply to *trace. */
+void wire_read_trace(const Assay__Reply *reply, struct trace *trace);
 
 struct wire_decoder;
 struct wire_decoder *wire_decoder_new(bool replies, const struct wire_limits *limits);

@@ -71,6 +71,22 @@ void wire_message_release(struct wire_message *message)
     memset(message, 0, sizeof *message);
 }
 
+void wire_read_trace(const Assay__Reply *reply, struct trace *trace)
+{
+    for (size_t i = 0; i < reply->n_trace; i++) {
+        const Assay__TraceStep *from = reply->trace[i];
+        struct trace_step step = {
+            .kind = from->kind == ASSAY__TRACE_STEP__KIND__PASS ? TRACE_PASS : TRACE_KERNEL,
+            .name = from->name,
+            .device = from->device,
+            .pass = from->pass,
+            .n_outputs = from->n_outputs,
+            .outputs = (const char *const *)from->outputs,
+        };
+        trace_add(trace, &step);
+    }
+}
+
 struct wire_decoder *wire_decoder_new(bool replies, const struct wire_limits *limits)
 {
     struct wire_decoder *decoder = memory_zeroed(1, sizeof *decoder);

@@ -247,9 +247,9 @@ struct test_case *maker_finish(struct maker *m, bool shapeless)
             model_add_output(m->model, value->name, value->value.type,
                              shapeless ? NULL : &value->value.shape);
     }
-    if (m->trace) {
-        struct trace_shapes shapes = {find_shape, m};
-        trace_model(m->trace, m->model, &shapes);
+    if (m->record) {
+        struct coverage_shapes shapes = {find_shape, m};
+        coverage_record_model(m->record, m->model, &shapes);
     }
     struct test_case *test = test_case_new(m->model);
     test->first = op_of(m->model->graph->node[0]);

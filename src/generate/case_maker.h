@@ -3,7 +3,7 @@
 #define GENERATE_CASE_MAKER_H
 
 #include "generate/operator_case.h"
-#include "guide/coverage_trace.h"
+#include "guide/coverage_record.h"
 
 struct maker_value {
     const char *name;
@@ -22,11 +22,11 @@ struct maker {
     size_t n_values, capacity;
     struct value *inputs; /* of the graph */
     size_t n_inputs, inputs_capacity;
-    size_t names;        /* number of names given so far */
-    size_t *by_number;   /* index of a value by the number in its name */
-    size_t numbers;      /* capacity of by_number */
-    struct trace *trace; /* maker_finish fills it; NULL: not wanted */
-    bool sparing;        /* keep only numbers that shapes may depend on, as plans do */
+    size_t names;                   /* number of names given so far */
+    size_t *by_number;              /* index of a value by the number in its name */
+    size_t numbers;                 /* capacity of by_number */
+    struct coverage_record *record; /* maker_finish fills it; NULL: not wanted */
+    bool sparing;                   /* keep only numbers that shapes may depend on, as plans do */
 };
 
 void maker_init(struct maker *m, int opset, struct rng rng);

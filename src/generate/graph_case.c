@@ -184,7 +184,7 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
         high = options->max_nodes ? options->max_nodes : 20;
     size_t wanted = (size_t)rng_range(&rng, low, high < low ? low : high);
     maker_init(&g.m, draw_opset(&rng, options, OPSET_FIRST), rng);
-    g.m.trace = options->trace;
+    g.m.record = options->record;
     g.fill = options->fill            ? (enum fill)(options->fill - 1)
              : rng_chance(&rng, 0.02) ? FILL_SPECIAL
              : rng_chance(&rng, 0.1)  ? FILL_EXACT

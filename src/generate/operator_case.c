@@ -83,7 +83,7 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     struct draw d;
     struct bounded outputs[64] = {0};
     maker_init(&m, opset, for_model);
-    m.trace = options->trace;
+    m.record = options->record;
     draw_init(&d, &m.model->arena, op, opset, type, fill, for_draw);
     d.rank = options->rank;
     d.narrow = options->types & op_narrow_at(op, opset);

@@ -10,7 +10,7 @@
 #include "case/test_case.h"
 #include "ops/draw.h"
 
-struct trace;
+struct coverage_record;
 
 /*
  * Cases are drawn of the first to the last opset and, where a newer one or a newer operator is asked for, to
@@ -39,7 +39,7 @@ struct generate_options {
      */
     bool (*lacks)(const void *context, const struct op *op, enum dtype type, int opset);
     const void *lacks_context;
-    struct trace *trace; /* filled with what coverage records of the model; NULL: not wanted */
+    struct coverage_record *record; /* filled with what coverage records of the model; NULL: not wanted */
     const char *skip; /* graphs: "3,17", the draws to leave out: what `lacks` told when the recipe was made */
 };
 

@@ -176,7 +176,7 @@ int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
     maker_init(&g.m, choose_opset(plan, g.options, &choices), rng);
     choices = rng_split(&rng, 2);
     g.m.sparing = true;
-    g.m.trace = g.options->trace;
+    g.m.record = g.options->record;
     g.fill = choose_fill(plan, g.options, &choices);
     g.rng = rng_split(&rng, 3);
     str_init(&g.skip);

@@ -22,7 +22,7 @@ struct entry {
     size_t n_edges;
     uint64_t *vectors; /* ascending; at most n_max */
     size_t n_vectors, vectors_capacity;
-    uint8_t values[TRACE_PARAMS]; /* number of values of each parameter */
+    uint8_t values[COVERAGE_PARAMS]; /* number of values of each parameter */
     size_t n_params;
     uint64_t *pairs; /* one bit per pair of values */
     size_t n_pairs, pairs_seen;
@@ -80,7 +80,7 @@ static size_t count_pairs(struct entry *entry)
 {
     size_t total = 0;
     const struct op_param *p = entry->row ? entry->row->params : NULL;
-    for (; p && p[entry->n_params].name && entry->n_params < TRACE_PARAMS; entry->n_params++)
+    for (; p && p[entry->n_params].name && entry->n_params < COVERAGE_PARAMS; entry->n_params++)
         entry->values[entry->n_params] = (uint8_t)values_of(&p[entry->n_params]);
     for (size_t i = 0; i < entry->n_params; i++)
         for (size_t k = i + 1; k < entry->n_params; k++)
@@ -234,12 +234,12 @@ static size_t add_pairs(struct entry *entry, const uint8_t *classes)
     return new;
 }
 
-static size_t add_edges(struct coverage *coverage, struct entry *entry, const struct trace *trace,
-                        const struct trace_node *node, bool keep)
+static size_t add_edges(struct coverage *coverage, struct entry *entry, const struct coverage_record *record,
+                        const struct coverage_node *node, bool keep)
 {
     size_t other, new = 0;
     for (size_t i = 0; i < node->n_to; i++) {
-        if (!map_get(&coverage->names, trace->nodes[node->to[i]].op, &other))
+        if (!map_get(&coverage->names, record->nodes[node->to[i]].op, &other))
             continue;
         if (keep)
             new += set_bit(entry->edges, other);
@@ -266,8 +266,8 @@ static double share(size_t part, size_t whole)
 }
 
 /* Counts the new items of one node and what they add to OLC. */
-static void add_node(struct coverage *coverage, struct entry *entry, const struct trace *trace,
-                     const struct trace_node *node, bool keep, struct coverage_gain *sum)
+static void add_node(struct coverage *coverage, struct entry *entry, const struct coverage_record *record,
+                     const struct coverage_node *node, bool keep, struct coverage_gain *sum)
 {
     const double *w = coverage->options.weights;
     struct coverage_gain gain = {
@@ -276,7 +276,7 @@ static void add_node(struct coverage *coverage, struct entry *entry, const struc
                              : peek_item(coverage, entry, ITEM_TYPE, 0),
         .in_degrees = add_degree(coverage, entry, ITEM_IN, node->in, keep),
         .out_degrees = add_degree(coverage, entry, ITEM_OUT, node->out, keep),
-        .edges = add_edges(coverage, entry, trace, node, keep),
+        .edges = add_edges(coverage, entry, record, node, keep),
         .vectors = add_vector(coverage, entry, node->vector, keep),
         .pairs = keep && entry->row == node->row ? add_pairs(entry, node->classes) : 0,
     };
@@ -295,26 +295,27 @@ static void add_node(struct coverage *coverage, struct entry *entry, const struc
         ((w[0] + w[1] + w[2] + w[3] + w[4]) * (double)coverage->count);
 }
 
-static struct coverage_gain add_trace(struct coverage *coverage, const struct trace *trace, bool keep)
+static struct coverage_gain add_record(struct coverage *coverage, const struct coverage_record *record,
+                                       bool keep)
 {
     struct coverage_gain gain = {0};
     size_t number;
     fix_corpus(coverage);
     coverage->n_peeked = 0;
-    for (size_t i = 0; i < trace->n_nodes; i++)
-        if (map_get(&coverage->names, trace->nodes[i].op, &number))
-            add_node(coverage, &coverage->entries[number], trace, &trace->nodes[i], keep, &gain);
+    for (size_t i = 0; i < record->n_nodes; i++)
+        if (map_get(&coverage->names, record->nodes[i].op, &number))
+            add_node(coverage, &coverage->entries[number], record, &record->nodes[i], keep, &gain);
     return gain;
 }
 
-struct coverage_gain coverage_add(struct coverage *coverage, const struct trace *trace)
+struct coverage_gain coverage_add(struct coverage *coverage, const struct coverage_record *record)
 {
-    return add_trace(coverage, trace, true);
+    return add_record(coverage, record, true);
 }
 
-struct coverage_gain coverage_peek(struct coverage *coverage, const struct trace *trace)
+struct coverage_gain coverage_peek(struct coverage *coverage, const struct coverage_record *record)
 {
-    return add_trace(coverage, trace, false);
+    return add_record(coverage, record, false);
 }
 
 static double weighted(const struct coverage *coverage, const struct coverage_figures *f)

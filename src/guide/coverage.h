@@ -18,7 +18,7 @@
 #define GUIDE_COVERAGE_H
 
 #include "base/str.h"
-#include "guide/coverage_trace.h"
+#include "guide/coverage_record.h"
 
 enum { COVERAGE_DEGREES = 32 };
 
@@ -56,10 +56,10 @@ struct coverage_gain {
 };
 bool coverage_grows(const struct coverage_gain *gain); /* has a new item that OLC counts */
 
-struct coverage_gain coverage_add(struct coverage *coverage, const struct trace *trace);
+struct coverage_gain coverage_add(struct coverage *coverage, const struct coverage_record *record);
 
 /* What a model would add, without adding it; pairs are not counted. */
-struct coverage_gain coverage_peek(struct coverage *coverage, const struct trace *trace);
+struct coverage_gain coverage_peek(struct coverage *coverage, const struct coverage_record *record);
 
 struct coverage_figures {
     double otc, idc, odc, sec, spc, olc, pairs; /* 0 to 1 */

@@ -56,6 +56,20 @@ def reply(identity, kind, body=b"", payloads=()):
 ERROR, WELCOME, LOADED, VALUES, DONE = 2, 3, 4, 5, 6
 
 
+def step(name, device="", made_by="", output="y"):
+    return field(8, field(1, name) + field(3, device) + field(4, made_by) + field(5, output))
+
+
+# What an engine tells of what it did, with its answer to run.
+TRACES = {
+    "trace-text": step(ALL, ALL, ALL, ALL) + field(8, field(1, ALL) + number(2, 1)),
+    "trace-not-utf8": step(NOT_UTF8, NOT_UTF8, NOT_UTF8, NOT_UTF8) + field(8, number(2, 4242)),
+    "trace-many": step("kernel") * 12000,
+    "trace-long": step("A" * (8 << 20), "B" * (2 << 20), "C" * (2 << 20), "D" * (2 << 20)),
+    "trace-outputs": field(8, field(1, "kernel") + field(5, "value") * 60000),
+}
+
+
 def error(identity, text, kind=0, stage=2):
     reply(identity, ERROR, number(1, stage) + number(2, kind) + field(3, text))
 
@@ -285,6 +299,8 @@ def run(mode, identity, inputs, payloads):
     same = b"".join(field(1, one) for one in inputs)
     if mode in ANSWERS:
         reply(identity, VALUES, *ANSWERS[mode])
+    elif mode in TRACES:
+        send(number(1, identity) + field(VALUES, same) + TRACES[mode], payloads)
     elif mode in ("text", "run-text"):
         os.write(2, ALL.encode() + NOT_UTF8 + b"\n")
         error(identity, ALL)

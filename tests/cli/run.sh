@@ -11,3 +11,5 @@ assay run "$cases/node/test_sequence_insert_at_back/model.onnx" -e identity
 assay run "$cases/node/test_sequence_insert_at_back/model.onnx" -e identity --data "$cases/node/test_sequence_insert_at_back/test_data_set_0"
 assay run "$cases/node/test_abs/model.onnx" -E "$bad" -e bad:mode=segv-run -e identity
 assay run "$cases/node/test_abs/model.onnx" -E "$bad" -e absent
+assay run "$cases/node/test_abs/model.onnx" -E "$bad" -e identity -e bad:mode=segv-run --trace
+assay run "$cases/node/test_abs/model.onnx" -e identity --trace --format json

@@ -3,6 +3,7 @@
  * cut into portions. What is accepted must be encoded and decoded again to the same values. Payloads may lie
  * in shared memory; a reply's only in its second half.
  */
+#include "base/clean.h"
 #include "base/hash.h"
 #include "engine/wire.h"
 
@@ -60,7 +61,41 @@ static void require_same_gradient(const Assay__Gradient *a, const Assay__Gradien
         require(text_equal(a->wanted[i], b->wanted[i]));
 }
 
-/* A message's values, out and in again. */
+/* What is kept of a trace is short and clean, and the same after one more way. */
+static struct trace *keep_trace(const struct wire_message *message)
+{
+    struct trace *trace = trace_new();
+    struct arena arena;
+    size_t count;
+    arena_init(&arena);
+    if (message->reply)
+        wire_read_trace(message->reply, trace);
+    require(trace->count <= TRACE_STEPS && trace->n_outputs <= TRACE_OUTPUTS);
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct trace_step *step = &trace->steps[i];
+        require(*step->name && strlen(step->name) < TRACE_NAME && !clean_find_hidden(step->name));
+        require(strlen(step->device) < TRACE_NAME && strlen(step->pass) < TRACE_NAME);
+    }
+    const char *const *names = trace_names(trace, &arena, &count);
+    require(count <= 2 * trace->count);
+    for (size_t i = 1; i < count; i++)
+        require(strcmp(names[i - 1], names[i]) < 0);
+    arena_release(&arena);
+    return trace;
+}
+
+static void require_same_trace(const struct trace *a, const struct wire_message *message)
+{
+    struct trace *b = keep_trace(message);
+    require(a->count == b->count && a->n_outputs == b->n_outputs && b->left_out == 0);
+    for (size_t i = 0; i < a->count; i++)
+        require(a->steps[i].kind == b->steps[i].kind && text_equal(a->steps[i].name, b->steps[i].name) &&
+                text_equal(a->steps[i].pass, b->steps[i].pass) &&
+                a->steps[i].n_outputs == b->steps[i].n_outputs);
+    trace_free(b);
+}
+
+/* A message's values and trace, out and in again. */
 static void round_trip(const struct wire_message *message)
 {
     struct wire_out out;
@@ -73,6 +108,8 @@ static void round_trip(const struct wire_message *message)
     uint8_t *shared = aligned_alloc(64, MEMORY);
     require(shared != NULL);
     wire_out_place(&out, shared, (struct wire_place){0, MEMORY});
+    struct trace *trace = keep_trace(message);
+    wire_out_trace(&out, message->reply ? trace : NULL);
     if (message->reply)
         wire_put_values(&out, 1, message->values, message->count, message->bounds);
     else if (message->request->verb_case == ASSAY__REQUEST__VERB_GRADIENT)
@@ -85,6 +122,8 @@ static void round_trip(const struct wire_message *message)
     require(wire_decode(decoder, bytes.data, bytes.length, &used, &again, &err) == 1);
     require(used == bytes.length && wire_decoder_idle(decoder));
     require_same(message, &again);
+    require_same_trace(trace, &again);
+    trace_free(trace);
     if (message->request && message->request->verb_case == ASSAY__REQUEST__VERB_GRADIENT)
         require_same_gradient(message->request->gradient, again.request->gradient);
     wire_message_release(&again);

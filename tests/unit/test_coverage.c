@@ -23,27 +23,27 @@ static bool shape_by_name(const void *context, const char *name, enum dtype *typ
     return true;
 }
 
-static const struct trace_shapes shapes = {shape_by_name, NULL};
+static const struct coverage_shapes shapes = {shape_by_name, NULL};
 
 /* Nodes are {operator, output, input, second input or NULL}. */
 static void add_network(struct coverage *coverage, const char *const nodes[][4], size_t count)
 {
     struct model *model = model_new(17);
-    struct trace trace;
+    struct coverage_record record;
     for (size_t i = 0; i < count; i++)
         model_add_node(model, nodes[i][0], NULL, nodes[i][3] ? 2 : 1, &nodes[i][2], 1, &nodes[i][1]);
-    trace_init(&trace);
-    trace_model(&trace, model, &shapes);
+    coverage_record_init(&record);
+    coverage_record_model(&record, model, &shapes);
     double before = coverage_total(coverage).olc;
-    struct coverage_gain peek = coverage_peek(coverage, &trace);
+    struct coverage_gain peek = coverage_peek(coverage, &record);
     assert_true(coverage_total(coverage).olc == before);
-    struct coverage_gain gain = coverage_add(coverage, &trace);
+    struct coverage_gain gain = coverage_add(coverage, &record);
     assert_true(coverage_grows(&gain) && fabs(peek.olc - gain.olc) < 1e-12 && peek.edges == gain.edges &&
                 peek.vectors == gain.vectors && peek.types == gain.types);
     assert_true(fabs(coverage_total(coverage).olc - before - gain.olc) < 1e-12);
-    gain = coverage_add(coverage, &trace);
+    gain = coverage_add(coverage, &record);
     assert_false(coverage_grows(&gain));
-    trace_release(&trace);
+    coverage_record_release(&record);
     model_free(model);
 }
 
@@ -153,17 +153,17 @@ static struct coverage_gain add_gemm(struct coverage *coverage, int64_t trans_a,
 {
     const char *inputs[2] = {"a3", "b3"}, *output = "y3";
     struct model *model = model_new(17);
-    struct trace trace;
+    struct coverage_record record;
     Onnx__NodeProto *node = model_add_node(model, "Gemm", NULL, 2, inputs, 1, &output);
     if (trans_a >= 0)
         node_set_int(&model->arena, node, "transA", trans_a);
     if (trans_b >= 0)
         node_set_int(&model->arena, node, "transB", trans_b);
     node_set_float(&model->arena, node, "alpha", alpha);
-    trace_init(&trace);
-    trace_model(&trace, model, &shapes);
-    struct coverage_gain gain = coverage_add(coverage, &trace);
-    trace_release(&trace);
+    coverage_record_init(&record);
+    coverage_record_model(&record, model, &shapes);
+    struct coverage_gain gain = coverage_add(coverage, &record);
+    coverage_record_release(&record);
     model_free(model);
     return gain;
 }
@@ -196,7 +196,7 @@ static void test_rows(void **state)
         size_t params = 0;
         for (const struct op_param *p = op_at(i)->params; p && p->name; p++, params++)
             assert_in_range(param_classes(p), 1, 254);
-        assert_in_range(params, 0, TRACE_PARAMS);
+        assert_in_range(params, 0, COVERAGE_PARAMS);
     }
 }
 

@@ -82,18 +82,18 @@ static void test_least_covered(void **state)
     const char *input = "x", *output = "y";
     struct rng rng = rng_seed(3);
     struct mcts_path path;
-    struct trace trace;
+    struct coverage_record record;
     (void)state;
-    trace_init(&trace);
+    coverage_record_init(&record);
     model_add_node(model, op_at(7)->name, NULL, 1, &input, 1, &output);
-    trace_model(&trace, model, NULL);
-    coverage_add(coverage, &trace);
+    coverage_record_model(&record, model, NULL);
+    coverage_add(coverage, &record);
     for (int i = 0; i < OPS - 2; i++) {
         mcts_choose(mcts, &rng, &path);
         assert_int_not_equal(path.blocks[0], 7);
         mcts_reward(mcts, path.node, 1, 0);
     }
-    trace_release(&trace);
+    coverage_record_release(&record);
     model_free(model);
     mcts_free(mcts);
     coverage_free(coverage);

@@ -89,8 +89,13 @@ static void requests_survive_any_portions(void **state)
         struct wire_out out;
         wire_out_init(&out);
         wire_put_hello(&out, 1, 1, (const char *[]){"opt"}, (const char *[]){"none"}, 0);
-        wire_put_load(&out, 2, "model", 5, NULL, 1, (const char *[]){"y"});
-        wire_put_load(&out, 3, NULL, 0, "/a/file", 0, NULL);
+        wire_put_load(&out, 2,
+                      &(struct wire_load){.model = "model",
+                                          .size = 5,
+                                          .n_outputs = 1,
+                                          .outputs = (const char *[]){"y"},
+                                          .trace = true});
+        wire_put_load(&out, 3, &(struct wire_load){.path = "/a/file"});
         wire_put_run(&out, 4, inputs, 4, true);
         wire_put_gradient(&out, 5,
                           &(struct wire_gradient){.inputs = inputs,

@@ -6,10 +6,13 @@
  *     knobs       [{name, values, value, help, kind, plain}]; `value` is the default, `kind` one of KIND
  *     operators   names of the operators that it supports; empty: not known beforehand
  *     start(knobs)            opens the library and returns its version; `knobs` is an object of values by name
- *     load({data, path, outputs})   makes a session from the bytes of a model or from a file; may return
+ *     load({data, path, outputs, trace})   makes a session from the bytes of a model or from a file; may return
  *                             {inputs, outputs}, lists of names
  *     run(inputs)             returns outputs; both are lists of values
  *     gradient({inputs, upstream, wanted})   optional: returns the gradients of the wanted inputs and initialisers
+ *     trace()                 optional, asked after a load with `trace` and after each run that follows: returns what the
+ *                             library did in it, a list of names of kernels, or of objects {name, kind, device, pass,
+ *                             outputs} as TraceStep in engine.proto; `kind` is one of STEP
  *     unload()
  *
  * Each may be asynchronous. A value is {name, kind, tensors}, a tensor {type, dims, data}: ONNX's number of the element
@@ -30,6 +33,7 @@ const IN = 0, OUT = 3;
 const KIND = { KERNELS: 0, GRAPH: 1, SCHEDULE: 2 };
 const CLASS = { FAILED: 0, UNSUPPORTED: 1, REJECTED: 2, ADAPTER: 3 };
 const STAGE = { UNKNOWN: 0, LOAD: 1, RUN: 2 };
+const STEP = { KERNEL: 0, PASS: 1 };
 const VALUE = { TENSOR: 0, SEQUENCE: 1, NONE: 2 };
 const MESSAGE_LENGTH = 4000;
 
@@ -84,8 +88,9 @@ async function unload(session) {
 
 async function load(session, request, payloads) {
     await unload(session);
+    session.trace = Boolean(request.trace && session.adapter.trace);
     const names = await session.adapter.load({
-        data: request.path ? null : payloads[0], path: request.path || null, outputs: request.outputs,
+        data: request.path ? null : payloads[0], path: request.path || null, outputs: request.outputs, trace: session.trace,
     });
     session.loaded = true;
     return { loaded: { inputs: names?.inputs || [], outputs: names?.outputs || [] } };
@@ -180,6 +185,18 @@ async function answer(session, request, payloads) {
     return { result: { done: {} } };
 }
 
+/* What the library did, where it was asked for; a failure to tell it is no failure of the model. */
+async function traceSteps(session, request) {
+    if (!session.trace || !(request.load || request.run || request.gradient))
+        return [];
+    try {
+        return (await session.adapter.trace()).map(step => typeof step === 'string' ? { name: step } : step);
+    } catch (error) {
+        console.error(`no trace: ${error.message}`);
+        return [];
+    }
+}
+
 function crash(error) {
     console.error(`crash: stack of the engine\n${error.stack}`);
     process.abort();
@@ -198,17 +215,18 @@ async function handle(session, request) {
             crash(error);
         reply = { result: errorReply(error, stage) };
     }
-    writeMessage(OUT, Reply.encode({ id: request.id, ...reply.result }).finish(), reply.payloads || []);
+    const trace = await traceSteps(session, request);
+    writeMessage(OUT, Reply.encode({ id: request.id, trace, ...reply.result }).finish(), reply.payloads || []);
 }
 
 async function serve(adapter) {
-    const session = { adapter, started: false, loaded: false };
+    const session = { adapter, started: false, loaded: false, trace: false };
     for (let message; (message = readMessage(IN));)
         await handle(session, Request.decode(message));
 }
 
 module.exports = {
-    KIND, VALUE, Rejected, Unsupported,
+    KIND, STEP, VALUE, Rejected, Unsupported,
     /* A broken protocol or pipe ends the process, which Assay sees from outside. */
     serve: adapter => serve(adapter).then(() => process.exit(0), error => {
         console.error(`${adapter.name}: ${error.stack}`);

@@ -22,6 +22,9 @@ An adapter is a subclass of Engine and a call of serve():
         def run(self, inputs):           # {name: Tensor or list of Tensor or None} to {name: the same}
             return {name: compute(name, inputs) for name in self.model.outputs}
 
+        def trace(self):                 # optional: what the last load or run did, see Step
+            return ["relu_avx2"]
+
     serve(Mine())
 
 A method that fails raises Unsupported (the library lacks something that the case needs), Rejected (it calls the model or
@@ -43,6 +46,7 @@ CHUNK = 1 << 20
 KERNELS, GRAPH, SCHEDULE = 0, 1, 2                      # kinds of knobs, see engine.proto
 FAILED, UNSUPPORTED, REJECTED, ADAPTER = 0, 1, 2, 3      # classes of errors
 TENSOR, SEQUENCE, NONE = 0, 1, 2                        # kinds of values
+KERNEL, PASS = 0, 1                                     # kinds of steps of a trace
 STRING = 8                                              # ONNX's number of that element type
 # Element types that NumPy lacks, by their numbers, and how many bits those have that share bytes in a model.
 OTHER_TYPES = {14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8e4m3fn", 18: "float8e4m3fnuz",
@@ -81,6 +85,15 @@ class Tensor:
         self.type, self.dims, self.data = type, list(dims), data
 
 
+class Step:
+    """One thing that the library did, by the name that it uses itself, which is the same each time: a kernel that
+    computed `outputs` (names of values of the model, where known), or a pass that changed the graph. device: which
+    backend the kernel belongs to; pass_name: the pass that put it there."""
+
+    def __init__(self, name, kind=KERNEL, device="", pass_name="", outputs=()):
+        self.name, self.kind, self.device, self.pass_name, self.outputs = name, kind, device, pass_name, outputs
+
+
 class Engine:
     """What an adapter overrides; see the head of this file."""
     name = "unnamed"
@@ -98,6 +111,10 @@ class Engine:
 
     def gradient(self, inputs, output_gradients, wanted):
         raise Unsupported(f"{self.name} has no gradients")
+
+    def trace(self):
+        """After a load or run of a model with `traced`: names of kernels, or Steps."""
+        return []
 
     def unload(self):
         pass
@@ -219,7 +236,7 @@ VALUE = {1: one("name", "s"), 2: one("kind", "i"), 3: many("tensors", TENSOR_INF
 REQUEST = {
     1: one("id", "i"),
     2: one("hello", {1: one("protocol", "i"), 2: many("knobs", {1: one("name", "s"), 2: one("value", "s")})}),
-    3: one("load", {1: one("model_size", "i"), 2: one("path", "s"), 3: many("outputs", "s")}),
+    3: one("load", {1: one("model_size", "i"), 2: one("path", "s"), 3: many("outputs", "s"), 4: one("trace", "i")}),
     4: one("run", {1: many("inputs", VALUE)}),
     5: one("gradient", {1: many("inputs", VALUE), 2: many("output_gradients", VALUE), 3: many("wanted", "s")}),
     6: one("unload", {}),
@@ -235,6 +252,8 @@ REPLY = {
     4: one("loaded", {1: many("inputs", "s"), 2: many("outputs", "s")}),
     5: one("values", {1: many("values", VALUE)}),
     6: one("done", {}),
+    8: many("trace", {1: one("name", "s"), 2: one("kind", "i"), 3: one("device", "s"), 4: one("pass", "s"),
+                      5: many("outputs", "s")}),
 }
 
 # Of onnx.proto what a model without functions and sparse tensors has.
@@ -274,10 +293,11 @@ class Model:
     """
     graph: nodes (op_type, domain, inputs, outputs, name, attributes by name), inputs and outputs (each with a name),
     initializers (Tensors by name). outputs: the names of those that are wanted. opset: of ONNX's own operators. data:
-    the model's bytes, for a library that reads models itself; folder: where its other files lie, or None.
+    the model's bytes, for a library that reads models itself; folder: where its other files lie, or None. traced:
+    Engine.trace will be asked what the library did.
     """
 
-    def __init__(self, data, folder, wanted):
+    def __init__(self, data, folder, wanted, traced=False):
         try:
             model = decode(ONNX_MODEL, data)
         except (ValueError, IndexError, TypeError, struct.error) as error:
@@ -286,7 +306,7 @@ class Model:
             raise Rejected("not an ONNX model: it has no graph")
         if model.functions:
             raise Unsupported("functions of a model")
-        self.data, self.folder = data, folder
+        self.data, self.folder, self.traced = data, folder, traced
         self.opset = max([entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")], default=1)
         self.graph = finish_graph(model.graph, folder)
         self.outputs = list(wanted) or [value.name for value in self.graph.outputs]
@@ -403,7 +423,7 @@ def describe(error):
 
 class Session:
     def __init__(self, engine):
-        self.engine, self.pipe, self.started, self.loaded = engine, Pipe(), False, False
+        self.engine, self.pipe, self.started, self.loaded, self.traced = engine, Pipe(), False, False, False
 
     def read_values(self, values):
         found = {}
@@ -450,7 +470,8 @@ class Session:
         if load.path:
             with open(load.path, "rb") as file:
                 data = file.read()
-        model = Model(data, os.path.dirname(load.path) if load.path else None, load.outputs)
+        self.traced = bool(load.trace)
+        model = Model(data, os.path.dirname(load.path) if load.path else None, load.outputs, self.traced)
         self.engine.load(model)
         self.loaded = True
         weights = model.graph.initializers
@@ -483,6 +504,18 @@ class Session:
             return self.values(self.engine.gradient(*payloads, request.gradient.wanted))
         return self.values(self.engine.run(payloads))
 
+    def trace(self, request):
+        """What the library did; that it cannot tell is no failure of the model."""
+        if not self.traced or not (request.load or request.run or request.gradient):
+            return []
+        try:
+            steps = [step if isinstance(step, Step) else Step(step) for step in self.engine.trace()]
+            return [{"name": step.name, "kind": step.kind, "device": step.device, "pass": step.pass_name,
+                     "outputs": step.outputs} for step in steps]
+        except Exception as error:
+            print(f"no trace: {type(error).__name__}: {error}")
+            return []
+
     def handle(self, request):
         payloads = self.read_payloads(request)
         try:
@@ -491,7 +524,7 @@ class Session:
             kind, text = describe(error)
             stage = 1 if request.load else 2 if request.run or request.gradient else 0
             reply, sent = {"error": {"stage": stage, "class": kind, "message": text[:4000]}}, []
-        self.pipe.send({"id": request.id, **reply}, sent)
+        self.pipe.send({"id": request.id, "trace": self.trace(request), **reply}, sent)
 
 
 def serve(engine):

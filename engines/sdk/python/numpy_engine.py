@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An engine that computes with numpy: the example of docs/writing-an-engine.md. It needs python3-numpy."""
-from assay_adapter import SCHEDULE, Engine, Knob, Rejected, Tensor, Unsupported, serve
+from assay_adapter import SCHEDULE, Engine, Knob, Rejected, Step, Tensor, Unsupported, serve
 
 import numpy as np          # behind assay_adapter, which keeps what a library prints away from the protocol
 
@@ -114,16 +114,21 @@ class NumpyEngine(Engine):
         for node in model.graph.nodes:
             if node.domain not in ("", "ai.onnx") or node.op_type not in OPERATORS:
                 raise Unsupported(f"operator {node.op_type}")
-        self.model = model
+        self.model, self.steps = model, []
         self.weights = {name: to_array(tensor) for name, tensor in model.graph.initializers.items()}
 
     def run(self, inputs):
+        self.steps = []
         values = dict(self.weights)
         values.update({name: to_array(tensor) for name, tensor in inputs.items()})
         for node in self.model.graph.nodes:
             known = [values[name] if name else None for name in node.inputs]
+            self.steps.append(Step(node.op_type, outputs=node.outputs))
             values[node.outputs[0]] = OPERATORS[node.op_type](node, self.model.opset, *known)
         return {name: to_tensor(values[name]) for name in self.model.outputs}
+
+    def trace(self):
+        return self.steps
 
     def unload(self):
         self.model = self.weights = None

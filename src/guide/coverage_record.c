@@ -1,4 +1,4 @@
-#include "guide/coverage_trace.h"
+#include "guide/coverage_record.h"
 
 #include "base/hash.h"
 #include "base/map.h"
@@ -9,23 +9,23 @@
 /* Constants of at most this many elements are parameters (axes, pads, shapes), not data. */
 enum { SMALL_CONSTANT = 16 };
 
-struct tracer {
-    struct trace *trace;
+struct recorder {
+    struct coverage_record *record;
     const struct model *model;
-    const struct trace_shapes *shapes;
+    const struct coverage_shapes *shapes;
     int opset;
     struct map producers, constants; /* name -> node, initialiser */
 };
 
-void trace_init(struct trace *trace)
+void coverage_record_init(struct coverage_record *record)
 {
-    *trace = (struct trace){0};
-    arena_init(&trace->arena);
+    *record = (struct coverage_record){0};
+    arena_init(&record->arena);
 }
 
-void trace_release(struct trace *trace)
+void coverage_record_release(struct coverage_record *record)
 {
-    arena_release(&trace->arena);
+    arena_release(&record->arena);
 }
 
 static uint64_t hash_attribute(const Onnx__AttributeProto *a)
@@ -59,7 +59,7 @@ static uint64_t hash_constant(uint64_t hash, const Onnx__TensorProto *tensor)
     return hash;
 }
 
-static uint64_t hash_input(const struct tracer *t, uint64_t hash, const char *name)
+static uint64_t hash_input(const struct recorder *t, uint64_t hash, const char *name)
 {
     size_t number;
     enum dtype type;
@@ -73,17 +73,17 @@ static uint64_t hash_input(const struct tracer *t, uint64_t hash, const char *na
     return hash_combine(hash, 2);
 }
 
-static unsigned input_class(const struct tracer *t, size_t index, const Onnx__NodeProto *proto)
+static unsigned input_class(const struct recorder *t, size_t index, const Onnx__NodeProto *proto)
 {
     if (index >= proto->n_input || !*proto->input[index])
         return PARAM_INPUT_OMITTED;
     return map_has(&t->constants, proto->input[index]) ? PARAM_INPUT_CONSTANT : PARAM_INPUT_COMPUTED;
 }
 
-static void trace_params(const struct tracer *t, struct trace_node *node, const Onnx__NodeProto *proto)
+static void record_params(const struct recorder *t, struct coverage_node *node, const Onnx__NodeProto *proto)
 {
     const struct op_param *p = node->row ? node->row->params : NULL;
-    for (size_t i = 0; p && p[i].name && i < TRACE_PARAMS; i++) {
+    for (size_t i = 0; p && p[i].name && i < COVERAGE_PARAMS; i++) {
         bool there = (!p[i].since || t->opset >= p[i].since) && (!p[i].until || t->opset <= p[i].until);
         if (there)
             node->classes[i] = (uint8_t)(p[i].kind == PARAM_INPUT ? input_class(t, p[i].input, proto)
@@ -91,13 +91,13 @@ static void trace_params(const struct tracer *t, struct trace_node *node, const 
     }
 }
 
-static void trace_node(struct tracer *t, size_t number)
+static void record_node(struct recorder *t, size_t number)
 {
-    struct trace_node *node = &t->trace->nodes[number];
+    struct coverage_node *node = &t->record->nodes[number];
     const Onnx__NodeProto *proto = t->model->graph->node[number];
     size_t producer;
     uint64_t attributes = 0;
-    node->op = arena_strdup(&t->trace->arena, op_title(proto));
+    node->op = arena_strdup(&t->record->arena, op_title(proto));
     node->row = op_of(proto);
     for (size_t i = 0; i < proto->n_input; i++) {
         node->vector = hash_input(t, node->vector, proto->input[i]);
@@ -105,35 +105,37 @@ static void trace_node(struct tracer *t, size_t number)
             continue;
         node->in++;
         if (map_get(&t->producers, proto->input[i], &producer))
-            t->trace->nodes[producer].out++;
+            t->record->nodes[producer].out++;
     }
     /* The order of attributes has no meaning, so their hashes are added. */
     for (size_t i = 0; i < proto->n_attribute; i++)
         attributes += hash_attribute(proto->attribute[i]);
     node->vector = hash_combine(node->vector, attributes);
-    trace_params(t, node, proto);
+    record_params(t, node, proto);
 }
 
-static void trace_edges(struct tracer *t)
+static void record_edges(struct recorder *t)
 {
-    struct trace *trace = t->trace;
-    for (size_t i = 0; i < trace->n_nodes; i++)
-        trace->nodes[i].to = arena_array(&trace->arena, trace->nodes[i].out + 1, sizeof *trace->nodes[i].to);
-    for (size_t i = 0; i < trace->n_nodes; i++) {
+    struct coverage_record *record = t->record;
+    for (size_t i = 0; i < record->n_nodes; i++)
+        record->nodes[i].to =
+            arena_array(&record->arena, record->nodes[i].out + 1, sizeof *record->nodes[i].to);
+    for (size_t i = 0; i < record->n_nodes; i++) {
         const Onnx__NodeProto *proto = t->model->graph->node[i];
         size_t producer;
         for (size_t k = 0; k < proto->n_input; k++)
             if (!map_has(&t->constants, proto->input[k]) &&
                 map_get(&t->producers, proto->input[k], &producer))
-                trace->nodes[producer].to[trace->nodes[producer].n_to++] = (uint32_t)i;
+                record->nodes[producer].to[record->nodes[producer].n_to++] = (uint32_t)i;
     }
 }
 
-void trace_model(struct trace *trace, const struct model *model, const struct trace_shapes *shapes)
+void coverage_record_model(struct coverage_record *record, const struct model *model,
+                           const struct coverage_shapes *shapes)
 {
-    struct tracer t = {.trace = trace, .model = model, .shapes = shapes, .opset = model_opset(model)};
+    struct recorder t = {.record = record, .model = model, .shapes = shapes, .opset = model_opset(model)};
     const Onnx__GraphProto *graph = model->graph;
-    arena_clear(&trace->arena);
+    arena_clear(&record->arena);
     map_init(&t.producers);
     map_init(&t.constants);
     for (size_t i = 0; i < graph->n_initializer; i++)
@@ -142,11 +144,11 @@ void trace_model(struct trace *trace, const struct model *model, const struct tr
         for (size_t k = 0; k < graph->node[i]->n_output; k++)
             if (*graph->node[i]->output[k])
                 map_set(&t.producers, graph->node[i]->output[k], i);
-    trace->n_nodes = graph->n_node;
-    trace->nodes = arena_array(&trace->arena, graph->n_node + 1, sizeof *trace->nodes);
+    record->n_nodes = graph->n_node;
+    record->nodes = arena_array(&record->arena, graph->n_node + 1, sizeof *record->nodes);
     for (size_t i = 0; i < graph->n_node; i++)
-        trace_node(&t, i);
-    trace_edges(&t);
+        record_node(&t, i);
+    record_edges(&t);
     map_release(&t.producers);
     map_release(&t.constants);
 }
