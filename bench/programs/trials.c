@@ -95,6 +95,7 @@ static const struct known_issue *note_finding(struct bench *run, const struct tr
     str_init(&key);
     facts_of(&facts, &(struct facts_source){.engine = info->label,
                                             .version = info->version,
+                                            .profile = info->profile,
                                             .verdict = verdict,
                                             .settlement = settlement,
                                             .result = &done->results[engine],

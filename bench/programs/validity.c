@@ -348,6 +348,7 @@ static void note_refusal(struct bench *b, const struct trial_done *done)
     const struct engine_info *info = pool_engine(b->pool, b->number);
     facts_of(&facts, &(struct facts_source){.engine = info->label,
                                             .version = info->version,
+                                            .profile = info->profile,
                                             .verdict = &judged,
                                             .settlement = settlement,
                                             .result = &done->results[0],

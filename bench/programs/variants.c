@@ -230,6 +230,7 @@ static const struct known_issue *known_of(const struct bench *b, const struct tr
     const struct engine_info *info = done->engines[engine];
     facts_of(&facts, &(struct facts_source){.engine = info->label,
                                             .version = info->version,
+                                            .profile = info->profile,
                                             .verdict = &done->judgement.verdicts[engine],
                                             .settlement = &done->settlements[engine],
                                             .result = &done->results[engine],

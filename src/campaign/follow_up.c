@@ -281,6 +281,7 @@ static void kept_facts(const struct follow_up_options *options, const struct tri
     const struct engine_info *info = engine_of(options);
     facts_of(facts, &(struct facts_source){.engine = info->label,
                                            .version = info->version,
+                                           .profile = info->profile,
                                            .verdict = &done->judgement.verdicts[0],
                                            .settlement = &done->settlements[0],
                                            .result = &done->results[0],

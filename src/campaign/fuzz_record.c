@@ -201,6 +201,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
     *hash = hash_text(signature.text);
     struct facts_source source = {.engine = info->label,
                                   .version = info->version,
+                                  .profile = info->profile,
                                   .verdict = verdict,
                                   .settlement = settlement,
                                   .result = &done->results[i],

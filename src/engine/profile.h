@@ -11,6 +11,9 @@
 
 /* Strings live in the registry. A list of words is a text with spaces between them (profile_lists). */
 struct engine_profile {
+    /* The engine of which this section starts another build of the same library: what is known of that engine
+     * is known of this one. NULL: none. */
+    const char *like;
     /* Knobs that signatures leave out, because the same bugs show with every value. */
     const char *signature_without;
     struct message_pattern *around; /* what the engine puts before every message; signatures cut it off */

@@ -166,6 +166,10 @@ static int copy_profile(const struct registry *registry, struct entry *entry, co
     if (!other || other == entry)
         return error_set(err, ERROR_FORMAT, "like = %s: no earlier section has that name", name);
     entry->profile = other->profile;
+    if (!entry->profile.like)
+        entry->profile.like = other->name;
+    memcpy(entry->knob_variables, other->knob_variables, sizeof entry->knob_variables);
+    entry->n_knob_variables = other->n_knob_variables;
     return 0;
 }
 

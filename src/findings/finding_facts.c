@@ -264,7 +264,7 @@ static void describe_node(struct finding_facts *facts, struct scene *scene, size
 static void init(struct finding_facts *facts)
 {
     *facts = (struct finding_facts){
-        .engine = "", .version = "", .stage = "", .message = "", .expected = NAN, .got = NAN};
+        .engine = "", .like = "", .version = "", .stage = "", .message = "", .expected = NAN, .got = NAN};
     arena_init(&facts->arena);
 }
 
@@ -306,6 +306,8 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     facts_of_nodes(facts, source->test, settlement ? settlement->nodes : NULL,
                    settlement ? settlement->count : 0, kind);
     facts->engine = arena_strdup(&facts->arena, source->engine);
+    facts->like =
+        source->profile && source->profile->like ? arena_strdup(&facts->arena, source->profile->like) : "";
     facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
     facts->symptom = symptom_of(source->verdict, settlement, result);
     facts->factor = verdict->factor;
@@ -402,6 +404,8 @@ void facts_write(struct str *out, const struct finding_facts *facts)
     json_init(&json, out, false);
     json_object(&json, NULL);
     json_string(&json, "engine", facts->engine);
+    if (*facts->like)
+        json_string(&json, "like", facts->like);
     json_string(&json, "version", facts->version);
     if (facts->gradient)
         json_string(&json, "asked", "gradients");
@@ -533,6 +537,7 @@ int facts_from_json(struct finding_facts *facts, const struct json_value *from, 
 {
     init(facts);
     facts->engine = read_text(&facts->arena, from, "engine");
+    facts->like = read_text(&facts->arena, from, "like");
     facts->version = read_text(&facts->arena, from, "version");
     facts->gradient = text_equal(read_text(&facts->arena, from, "asked"), "gradients");
     const char *symptom = read_text(&facts->arena, from, "symptom");

@@ -52,6 +52,7 @@ struct fact_node {
 struct finding_facts {
     struct arena arena;
     const char *engine;  /* label: "onnxruntime@1.12.0:opt=all" */
+    const char *like;    /* the engine that it is another build of, or "" */
     const char *version; /* as the engine reports it */
     bool gradient;       /* gradients were asked for, in place of outputs */
     enum symptom symptom;
@@ -69,6 +70,7 @@ struct finding_facts {
 /* What facts are made from. Everything is borrowed. */
 struct facts_source {
     const char *engine, *version;
+    const struct engine_profile *profile; /* may be NULL */
     const struct verdict *verdict;
     const struct settlement *settlement; /* may be NULL, or blame no node */
     const struct result *result;         /* may be NULL */

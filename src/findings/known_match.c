@@ -69,7 +69,7 @@ static bool has_knob(const char *engine, const char *knob)
 
 static bool engine_fits(const struct known_issue *issue, const struct finding_facts *facts)
 {
-    if (!label_names(facts->engine, issue->engine))
+    if (!label_names(facts->engine, issue->engine) && !text_equal(facts->like, issue->engine))
         return false;
     for (size_t i = 0; i < issue->n_knobs; i++) {
         bool not = *issue->knobs[i] == '!';
@@ -472,6 +472,7 @@ void known_look_up(const void *context, const struct sample_finding *finding, st
     struct finding_facts facts;
     facts_of(&facts, &(struct facts_source){.engine = finding->engine->label,
                                             .version = finding->engine->version,
+                                            .profile = finding->engine->profile,
                                             .verdict = finding->verdict,
                                             .settlement = finding->settlement,
                                             .result = finding->result,

@@ -73,6 +73,7 @@ static bool try_engine(const struct recorder *recorder, const struct suite_case 
             str_init(&text);
             facts_of(&facts, &(struct facts_source){.engine = info->label,
                                                     .version = info->version,
+                                                    .profile = info->profile,
                                                     .verdict = &done.judgement.verdicts[0],
                                                     .settlement = &done.settlements[0],
                                                     .result = &done.results[0],
