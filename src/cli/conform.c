@@ -198,7 +198,8 @@ static void write_text(const struct conform *conform, const struct session *sess
     for (size_t i = 0; i < conform->suite->count; i++) {
         for (size_t engine = 0; engine < conform->engines; engine++) {
             const struct conform_result *result = conform_at(conform, i, engine);
-            bool finding = conform_is_finding(result->verdict) || conform_is_beyond_rounding(result);
+            bool finding = conform_is_finding(result->verdict) || conform_is_beyond_rounding(result) ||
+                           result->verdict == CONFORM_EXPECTATION || result->verdict == CONFORM_UNDECIDED;
             findings += finding;
             if (!all && !(finding && findings <= SHOWN_FINDINGS))
                 continue;
@@ -411,8 +412,10 @@ const struct command command_conform = {
         "DIR is a case in ONNX's backend-test layout (model.onnx, test_data_set_0/input_0.pb,\n"
         "output_0.pb) or a tree of them. Every case gets one verdict on every engine: pass, wrong, nan,\n"
         "shape, dtype, random (not judged), unsupported, rejected, failed, crash, hang, memory, garbage,\n"
-        "no engine or not runnable. The expected outputs in the case decide. The judge, which compares with\n"
-        "the reference engine and its error bounds, gives a verdict of its own and names the operator.\n",
+        "no engine, not runnable, expectation or undecided. The expected outputs in the case decide, unless\n"
+        "the reference engine and its error bounds refute them (expectation): then the engine computes the\n"
+        "model as written, and the status is 2. The judge, which compares with the reference, gives a\n"
+        "verdict of its own and names the operator.\n",
     .examples = "  assay conform cases/ -e onnxruntime -e onnxruntime:opt=none\n"
                 "  assay conform cases/ -e onnxruntime --match 'node/test_conv*' --list\n"
                 "  assay conform cases/ -e onnxruntime --format junit -o conform.xml\n",

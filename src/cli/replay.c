@@ -63,6 +63,9 @@ static void write_text(const struct replay *replay, const struct standing *stand
     if (replay->counts[REPLAY_KNOWN])
         str_printf(out, "%zu known, ", replay->counts[REPLAY_KNOWN]);
     str_printf(out, "%zu agree, %zu skipped", replay->counts[REPLAY_AGREES], replay->counts[REPLAY_SKIPPED]);
+    if (replay->counts[REPLAY_EXPECTATION])
+        str_printf(out, ", %zu with expected outputs that are not those of the model",
+                   replay->counts[REPLAY_EXPECTATION]);
     size_t trouble = replay->counts[REPLAY_TROUBLE] + replay->counts[REPLAY_UNTESTED];
     if (trouble)
         str_printf(out, ", %zu in trouble", trouble);

@@ -34,6 +34,8 @@ static const struct {
     [CONFORM_NO_ENGINE] = {"no engine", VERDICT_NO_ENGINE},
     [CONFORM_ADAPTER] = {"adapter", VERDICT_ADAPTER},
     [CONFORM_NOT_RUNNABLE] = {"not runnable", VERDICT_UNDECIDED},
+    [CONFORM_EXPECTATION] = {"expectation", VERDICT_EXPECTATION},
+    [CONFORM_UNDECIDED] = {"undecided", VERDICT_UNDECIDED},
 };
 
 const char *conform_verdict_name(enum conform_verdict verdict)
@@ -53,7 +55,7 @@ bool conform_is(enum conform_verdict verdict, unsigned classes)
 
 bool conform_is_finding(enum conform_verdict verdict)
 {
-    return !conform_is(verdict, CLASS_AGREES | CLASS_LACK | CLASS_UNJUDGED | CLASS_TROUBLE);
+    return !conform_is(verdict, CLASS_AGREES | CLASS_LACK | CLASS_UNJUDGED | CLASS_TROUBLE | CLASS_REFUTED);
 }
 
 bool conform_is_unjudged(const struct conform_result *result)
@@ -81,13 +83,29 @@ static void case_stands(const struct conform_result *result, const char *name, c
     else if (conform_is_unjudged(result))
         standing_trouble(standing, "%s brings no expected outputs, and the answer of %s could not be judged",
                          name, label);
+    else if (result->verdict == CONFORM_UNDECIDED)
+        standing_trouble(standing, "%s on %s: %.1000s", name, label, message);
     else if ((conform_is_finding(result->verdict) || conform_is_beyond_rounding(result)) &&
              !(result->judged && result->judged->accepted))
         standing_finding(standing);
 }
 
+/* Expected outputs that the reference refutes are one mistake, however many engines are right. */
+static void expected_stand(const struct conform *conform, size_t number, struct standing *standing)
+{
+    for (size_t engine = 0; engine < conform->engines; engine++) {
+        const struct engine_verdict *judged = conform_at(conform, number, engine)->judged;
+        if (!judged || !judged->refuted)
+            continue;
+        standing_mistake(standing, "%s: %.1000s", conform->suite->cases[number].name, judged->refuted);
+        return;
+    }
+}
+
 void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing)
 {
+    for (size_t i = 0; i < conform->suite->count; i++)
+        expected_stand(conform, i, standing);
     for (size_t engine = 0; engine < conform->engines; engine++) {
         size_t ran = 0;
         for (size_t i = 0; i < conform->suite->count; i++) {
@@ -153,6 +171,22 @@ static enum conform_verdict from_golden(enum golden golden)
     return verdicts[golden];
 }
 
+/* The answer is not as expected: what it is called when the reference was heard about it too. */
+static enum conform_verdict from_dispute(enum expectation expectation, enum golden golden)
+{
+    static const enum conform_verdict verdicts[EXPECTATION_COUNT] = {
+        [EXPECTATION_ROUNDING] = CONFORM_PASS,
+        [EXPECTATION_REFUTED] = CONFORM_EXPECTATION,
+        [EXPECTATION_UNTOLD] = CONFORM_UNDECIDED,
+    };
+    return verdicts[expectation] ? verdicts[expectation] : from_golden(golden);
+}
+
+static struct expected expected_of(const struct test_case *test)
+{
+    return (struct expected){.count = test->n_outputs, .values = test->outputs};
+}
+
 static const char *tail(struct arena *arena, const char *log)
 {
     if (!log || !*log)
@@ -161,8 +195,9 @@ static const char *tail(struct arena *arena, const char *log)
     return arena_strdup(arena, length > LOG_LINES_LIMIT ? log + length - LOG_LINES_LIMIT : log);
 }
 
+/* judged: the judge's verdict on this answer, or NULL. */
 static enum conform_verdict hold(struct work *work, const struct flight *flight, size_t set,
-                                 const struct result *result)
+                                 const struct result *result, const struct verdict *judged)
 {
     str_clear(&work->why);
     if (result->outcome != OUTCOME_OK) {
@@ -170,10 +205,18 @@ static enum conform_verdict hold(struct work *work, const struct flight *flight,
         return from_outcome(result->outcome);
     }
     const struct test_case *test = flight->loaded.tests[set];
-    enum conform_verdict verdict =
-        from_golden(golden_compare(test->outputs, test->n_outputs, result->outputs, result->count,
-                                   !test->random, &work->options->tolerance, &work->why));
-    return verdict == CONFORM_PASS && test->random ? CONFORM_RANDOM : verdict;
+    struct expected expected = expected_of(test);
+    enum golden golden = golden_compare(&expected, result->outputs, result->count, !test->random,
+                                        &work->options->tolerance, &work->why);
+    if (golden == GOLDEN_PASS)
+        return test->random ? CONFORM_RANDOM : CONFORM_PASS;
+    enum expectation expectation = judged ? judged->expectation : EXPECTATION_NONE;
+    enum conform_verdict verdict = from_dispute(expectation, golden);
+    if (verdict != from_golden(golden)) {
+        str_clear(&work->why);
+        str_add(&work->why, judged->text);
+    }
+    return verdict;
 }
 
 /*
@@ -197,13 +240,14 @@ static bool is_broken(struct work *work, const struct flight *flight, size_t set
     return true;
 }
 
-/* Of several data sets the first that is not a pass gives the case its verdict. */
-static void record(struct work *work, const struct flight *flight, size_t set, size_t engine)
+/* Of several data sets the first that is not a pass gives the case its verdict. judged: see hold. */
+static void record(struct work *work, const struct flight *flight, size_t set, size_t engine,
+                   const struct verdict *judged)
 {
     struct conform *conform = work->conform;
     const struct result *result = run_result(flight->run, set, engine);
     struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
-    enum conform_verdict verdict = hold(work, flight, set, result);
+    enum conform_verdict verdict = hold(work, flight, set, result, judged);
     if (is_broken(work, flight, set, verdict))
         verdict = CONFORM_NOT_RUNNABLE;
     kept->bare |= flight->loaded.tests[set]->n_outputs == 0;
@@ -234,48 +278,62 @@ static void judge_golden(struct work *work, const struct flight *flight, size_t 
     judgement_release(&judgement);
 }
 
-static void judge_flight(struct work *work, struct flight *flight)
+static void judge_set(struct work *work, const struct flight *flight, size_t set,
+                      struct sample_verdicts *verdicts, struct verdict *each)
+{
+    const struct conform *conform = work->conform;
+    const struct test_case *test = flight->loaded.tests[set];
+    bool arbitrated = work->panel->reference >= 0;
+    sample_verdicts_add(verdicts,
+                        &(struct sample_results){
+                            .number = set,
+                            .test = test,
+                            .results = run_result(flight->run, set, 0),
+                            .reference = arbitrated ? run_result(flight->run, set, conform->engines) : NULL,
+                            .expected = expected_of(test),
+                        },
+                        each);
+    if (arbitrated && !conform->golden[flight->number])
+        judge_golden(work, flight, set);
+}
+
+static void keep_judged(struct work *work, const struct flight *flight,
+                        const struct sample_verdicts *verdicts)
 {
     struct conform *conform = work->conform;
-    const struct suite_loaded *loaded = &flight->loaded;
-    struct sample_verdicts verdicts;
-    sample_verdicts_init(&verdicts, &conform->arena, work->panel);
-    verdicts.look_up = work->options->known ? known_look_up : NULL;
-    verdicts.known = work->options->known;
-    for (size_t set = 0; set < loaded->sets; set++) {
-        bool arbitrated = work->panel->reference >= 0;
-        sample_verdicts_add(
-            &verdicts,
-            &(struct sample_results){
-                .number = set,
-                .test = loaded->tests[set],
-                .results = run_result(flight->run, set, 0),
-                .reference = arbitrated ? run_result(flight->run, set, conform->engines) : NULL,
-            },
-            NULL);
-        if (arbitrated && !conform->golden[flight->number])
-            judge_golden(work, flight, set);
-    }
     for (size_t engine = 0; engine < conform->engines; engine++) {
         struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
-        kept->judged = &verdicts.engine[engine];
+        kept->judged = &verdicts->engine[engine];
         /* It lacks an operator, although its message does not say so. */
         if (conform_is(kept->verdict, CLASS_REFUSAL) && verdict_is(kept->judged->verdict.kind, CLASS_LACK))
             kept->verdict = CONFORM_UNSUPPORTED;
     }
-    sample_verdicts_release(&verdicts);
 }
 
 /*
- * All engines have answered: compares each answer with the expected outputs, in the order of the data sets.
+ * All engines have answered: judges each answer and compares it with the expected outputs, in the order of
+ * the data sets.
  */
 static void conclude(struct work *work, struct flight *flight)
 {
-    for (size_t set = 0; set < flight->loaded.sets; set++)
-        for (size_t engine = 0; engine < work->conform->engines; engine++)
-            record(work, flight, set, engine);
-    if (!flight->loaded.tests[0]->random && !flight->loaded.misfit)
-        judge_flight(work, flight);
+    struct conform *conform = work->conform;
+    bool judged = !flight->loaded.tests[0]->random && !flight->loaded.misfit;
+    struct verdict *each = memory_zeroed(conform->engines + 1, sizeof *each);
+    struct sample_verdicts verdicts;
+    sample_verdicts_init(&verdicts, &conform->arena, work->panel);
+    verdicts.tolerance = &work->options->tolerance;
+    verdicts.look_up = work->options->known ? known_look_up : NULL;
+    verdicts.known = work->options->known;
+    for (size_t set = 0; set < flight->loaded.sets; set++) {
+        if (judged)
+            judge_set(work, flight, set, &verdicts, each);
+        for (size_t engine = 0; engine < conform->engines; engine++)
+            record(work, flight, set, engine, judged ? &each[engine] : NULL);
+    }
+    if (judged)
+        keep_judged(work, flight, &verdicts);
+    sample_verdicts_release(&verdicts);
+    free(each);
 }
 
 static void land(struct work *work, struct flight *flight)

@@ -1,7 +1,7 @@
 /*
  * Runs every case of a suite on every engine and compares each answer with the expected outputs that the case
- * brings. These decide. The judge, with the reference, gives a verdict of its own beside that: on each
- * engine, and on the expected outputs themselves.
+ * brings. These decide, unless the reference refutes them (judge/expectation.h). The judge, with the
+ * reference, gives a verdict of its own beside that: on each engine, and on the expected outputs themselves.
  *
  * All engines work at the same time. Only a window of cases is in memory; a case leaves it when its last
  * engine has answered. Each case gets exactly one verdict for each engine, and conform_run asserts that none
@@ -35,6 +35,9 @@ enum conform_verdict {
     CONFORM_NO_ENGINE,
     CONFORM_ADAPTER,
     CONFORM_NOT_RUNNABLE, /* the case's own files cannot be read, or are not valid */
+    CONFORM_EXPECTATION,  /* the answer is right, and the expected outputs are not those of the model */
+    CONFORM_UNDECIDED,    /* every operator is right; whether rounding explains that the answer is not as
+                             expected cannot be told */
     CONFORM_COUNT
 };
 const char *conform_verdict_name(enum conform_verdict verdict); /* "pass", "not runnable" ... */
@@ -48,15 +51,16 @@ enum verdict_kind conform_verdict_kind(enum conform_verdict verdict);
  */
 bool conform_is(enum conform_verdict verdict, unsigned classes);
 
-/* Whether it counts against the engine: everything but pass, random, unsupported, not runnable and trouble.
- */
+/* Whether it counts against the engine: everything but pass, random, unsupported, not runnable, expectation,
+ * undecided and trouble. */
 bool conform_is_finding(enum conform_verdict verdict);
 
 struct conform_result {
     enum conform_verdict verdict;
     enum stage stage;
     int64_t load_ns, run_ns;
-    const char *message; /* one line, or NULL; lives in the conform */
+    const char *message; /* one line, or NULL; lives in the conform. Of a pass: how it differs from the
+                            expected outputs by no more than rounding */
     const char *log;     /* the tail of the engine's stderr when it died; or NULL */
     bool
         bare; /* a data set brings no expected outputs: only the judge can tell whether the answer is right */

@@ -11,8 +11,11 @@
 
 const char *replay_state_name(enum replay_state state)
 {
-    static const char *const names[REPLAY_STATES] = {"untested", "agrees",  "still wrong",
-                                                     "known",    "skipped", "trouble"};
+    static const char *const names[REPLAY_STATES] = {
+        [REPLAY_UNTESTED] = "untested", [REPLAY_AGREES] = "agrees",   [REPLAY_WRONG] = "still wrong",
+        [REPLAY_KNOWN] = "known",       [REPLAY_SKIPPED] = "skipped", [REPLAY_EXPECTATION] = "expectation",
+        [REPLAY_TROUBLE] = "trouble",
+    };
     return names[state];
 }
 
@@ -34,6 +37,8 @@ static enum replay_state by_answer(const struct conform_result *result)
         return conform_is_unjudged(result) ? REPLAY_TROUBLE : REPLAY_AGREES;
     if (conform_is(result->verdict, CLASS_OPEN | CLASS_LACK))
         return REPLAY_SKIPPED;
+    if (conform_is(result->verdict, CLASS_REFUTED))
+        return REPLAY_EXPECTATION;
     bool trouble = conform_is(result->verdict, CLASS_NOTHING | CLASS_TROUBLE | CLASS_UNDECIDED);
     return trouble ? REPLAY_TROUBLE : REPLAY_WRONG;
 }
@@ -43,16 +48,19 @@ static bool is_judged(const struct conform_result *result)
 {
     const struct verdict *verdict = result->judged ? &result->judged->verdict : NULL;
     return verdict && !verdict_is(verdict->kind, CLASS_NOTHING | CLASS_UNDECIDED) && !verdict->by_vote &&
-           !(verdict_is(verdict->kind, CLASS_AGREES) && verdict->blank);
+           !(verdict_is(verdict->kind, CLASS_AGREES) && verdict->blank) &&
+           verdict->expectation != EXPECTATION_ALONE;
 }
 
 static enum replay_state by_judge(const struct conform_result *result)
 {
     static const enum replay_state states[HEARD_COUNT] = {
-        [HEARD_NOTHING] = REPLAY_TROUBLE, [HEARD_LACK] = REPLAY_SKIPPED,  [HEARD_UNJUDGED] = REPLAY_TROUBLE,
-        [HEARD_JUDGED] = REPLAY_AGREES,   [HEARD_FINDING] = REPLAY_WRONG,
+        [HEARD_NOTHING] = REPLAY_TROUBLE,  [HEARD_LACK] = REPLAY_SKIPPED,
+        [HEARD_UNJUDGED] = REPLAY_TROUBLE, [HEARD_JUDGED] = REPLAY_AGREES,
+        [HEARD_FINDING] = REPLAY_WRONG,    [HEARD_MISTAKE] = REPLAY_EXPECTATION,
     };
-    return states[verdict_heard(&result->judged->verdict)];
+    const struct verdict *verdict = &result->judged->verdict;
+    return verdict->expectation == EXPECTATION_WIDE ? REPLAY_AGREES : states[verdict_heard(verdict)];
 }
 
 /* Whether the bundle's verdict is of these classes. */
@@ -109,7 +117,7 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
                   (row->state == by_judge(result) || row->state != REPLAY_WRONG);
     row->verdict =
         judged ? verdict_name(result->judged->verdict.kind) : conform_verdict_name(result->verdict);
-    if (judged && row->state == REPLAY_WRONG)
+    if (judged && (row->state == REPLAY_WRONG || row->state == REPLAY_EXPECTATION))
         engine_verdict_sentence(result->judged, &text);
     else if (result->message && row->state != REPLAY_AGREES)
         str_add(&text, result->message);
@@ -138,6 +146,8 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
     };
     say(replay, row, result);
     row->known = result->judged ? result->judged->known : NULL;
+    if (row->state == REPLAY_EXPECTATION && result->judged && result->judged->refuted)
+        row->refuted = arena_strdup(&replay->arena, result->judged->refuted);
     if (row->state == REPLAY_WRONG && row->known && result->judged->accepted)
         row->state = REPLAY_KNOWN;
     if (is_bundle && row->state == REPLAY_SKIPPED && lacks_as_before(result, &bundle, engine->profile)) {
@@ -237,6 +247,8 @@ void replay_stands(const struct replay *replay, struct standing *standing)
         const struct replay_row *row = &replay->rows[i];
         if (row->state == REPLAY_WRONG)
             standing_finding(standing);
+        else if (row->state == REPLAY_EXPECTATION)
+            standing_mistake(standing, "%s: %.1000s", row->name, row->refuted ? row->refuted : row->text);
         else if (row->state == REPLAY_TROUBLE || row->state == REPLAY_UNTESTED)
             standing_trouble(standing, "%s on %s was not judged (%s)%s%.200s", row->name, row->engine,
                              row->verdict, *row->text ? ": " : "", row->text);

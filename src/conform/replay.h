@@ -5,7 +5,7 @@
  * A bundle with a rewriting is run as the pair that it is about: the rewriting is applied to its model again.
  *
  * For a bundle the judge decides, by the reference's bounds. Where the reference cannot judge, and for cases
- * that are not bundles, the expected outputs of the case decide.
+ * that are not bundles, the expected outputs of the case decide, unless the reference refutes them.
  */
 #ifndef CONFORM_REPLAY_H
 #define CONFORM_REPLAY_H
@@ -18,8 +18,9 @@ enum replay_state {
     REPLAY_AGREES,
     REPLAY_WRONG, /* still a finding: wrong, refused, crashed ... */
     REPLAY_KNOWN, /* still a finding, but of a known issue that the user accepts (findings/known_issues.h) */
-    REPLAY_SKIPPED, /* the engine cleanly says that it lacks something, or the answer is random */
-    REPLAY_TROUBLE, /* no engine, unreadable or invalid case, an answer that nobody can judge */
+    REPLAY_SKIPPED,     /* the engine cleanly says that it lacks something, or the answer is random */
+    REPLAY_EXPECTATION, /* it is right, and the expected outputs are not those of the model */
+    REPLAY_TROUBLE,     /* no engine, unreadable or invalid case, an answer that nobody can judge */
     REPLAY_STATES
 };
 const char *replay_state_name(enum replay_state state); /* "agrees", "still wrong" ... */
@@ -32,7 +33,9 @@ struct replay_row {
     enum replay_state state;
     const char *verdict; /* the verdict now */
     const char *text;    /* one line; may be "" */
-    const char *known;   /* the document of the known issue that it is of; NULL: of none */
+    const char
+        *refuted;      /* how the expected outputs differ from what the model gives, of REPLAY_EXPECTATION */
+    const char *known; /* the document of the known issue that it is of; NULL: of none */
     double seconds;
 };
 

@@ -54,23 +54,35 @@ static enum golden compare_value(const struct value *expected, const struct valu
     return GOLDEN_PASS;
 }
 
-enum golden golden_compare(const struct value *expected, size_t n_expected, const struct value *actual,
-                           size_t n_actual, bool values, const struct metrics_tolerance *tolerance,
-                           struct str *why)
+enum golden golden_compare(const struct expected *expected, const struct value *actual, size_t n_actual,
+                           bool values, const struct metrics_tolerance *tolerance, struct str *why)
 {
+    size_t needed = 0;
     str_clear(why);
-    if (n_expected > n_actual) {
-        str_printf(why, "%zu outputs, expected %zu", n_actual, n_expected);
+    for (size_t i = 0; i < expected->count; i++)
+        needed = expected_place(expected, i) >= needed ? expected_place(expected, i) + 1 : needed;
+    if (needed > n_actual) {
+        str_printf(why, "%zu outputs, expected %zu", n_actual, needed);
         return GOLDEN_MISSING;
     }
-    for (size_t i = 0; i < n_expected; i++) {
-        const char *name = expected[i].name ? expected[i].name : actual[i].name;
+    for (size_t i = 0; i < expected->count; i++) {
+        const struct value *wanted = &expected->values[i], *got = &actual[expected_place(expected, i)];
+        const char *name = wanted->name ? wanted->name : got->name;
         str_clear(why);
         str_printf(why, "output %s ", name ? name : "?");
-        enum golden word = compare_value(&expected[i], &actual[i], values, tolerance, why);
+        enum golden word = compare_value(wanted, got, values, tolerance, why);
         if (word != GOLDEN_PASS)
             return word;
     }
     str_clear(why);
     return GOLDEN_PASS;
+}
+
+enum verdict_kind golden_verdict(enum golden golden)
+{
+    static const enum verdict_kind kinds[] = {
+        [GOLDEN_PASS] = VERDICT_AGREES, [GOLDEN_WRONG] = VERDICT_WRONG, [GOLDEN_NAN] = VERDICT_NAN,
+        [GOLDEN_SHAPE] = VERDICT_SHAPE, [GOLDEN_DTYPE] = VERDICT_DTYPE, [GOLDEN_MISSING] = VERDICT_SHAPE,
+    };
+    return kinds[golden];
 }

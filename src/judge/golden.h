@@ -8,16 +8,30 @@
 
 #include "base/str.h"
 #include "judge/metrics.h"
+#include "judge/verdict.h"
 
 enum golden { GOLDEN_PASS, GOLDEN_WRONG, GOLDEN_NAN, GOLDEN_SHAPE, GOLDEN_DTYPE, GOLDEN_MISSING };
 
+/* What a case expects of a model's outputs. */
+struct expected {
+    size_t count;
+    const struct value *values;
+    const size_t *places; /* which output each is; NULL: the first is output 0 and so on */
+};
+static inline size_t expected_place(const struct expected *expected, size_t number)
+{
+    return expected->places ? expected->places[number] : number;
+}
+
 /*
- * Compares `actual` with `expected`, output by output in order. When `values` is false only kinds, types and
+ * Compares `actual` with `expected`, output by output. When `values` is false only kinds, types and
  * shapes count, as for an operator that is random. *why is cleared, then gets one line that says what
  * differs.
  */
-enum golden golden_compare(const struct value *expected, size_t n_expected, const struct value *actual,
-                           size_t n_actual, bool values, const struct metrics_tolerance *tolerance,
-                           struct str *why);
+enum golden golden_compare(const struct expected *expected, const struct value *actual, size_t n_actual,
+                           bool values, const struct metrics_tolerance *tolerance, struct str *why);
+
+/* The verdict that says the same. */
+enum verdict_kind golden_verdict(enum golden golden);
 
 #endif

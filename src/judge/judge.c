@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The reference's answer, decoded. */
-struct expectation {
+struct decoded {
     bool usable;
     bool open; /* some element is unspecified, in an output or in an inner value */
     size_t count;
@@ -19,16 +19,16 @@ struct expectation {
     const struct value *values; /* for names */
 };
 
-static void expectation_release(struct expectation *e)
+static void decoded_release(struct decoded *e)
 {
     for (size_t i = 0; i < e->count; i++)
         bounded_release(&e->outputs[i]);
     free(e->outputs);
 }
 
-static void expect(struct expectation *e, const struct result *reference, struct judgement *judgement)
+static void expect(struct decoded *e, const struct result *reference, struct judgement *judgement)
 {
-    *e = (struct expectation){.usable = false};
+    *e = (struct decoded){.usable = false};
     if (!reference) {
         snprintf(judgement->reason, sizeof judgement->reason, "the reference was not asked");
         return;
@@ -94,7 +94,7 @@ static bool judge_outcome(struct verdict *verdict, const struct result *result)
 }
 
 /* An error message: a finding only when the case is known to be valid and ONNX specifies everything in it. */
-static void judge_refusal(struct verdict *verdict, const struct result *result, const struct expectation *e,
+static void judge_refusal(struct verdict *verdict, const struct result *result, const struct decoded *e,
                           const struct judgement *judgement)
 {
     verdict_say(verdict, "at %s: %s", stage_name(result->stage), result->message ? result->message : "");
@@ -112,7 +112,7 @@ static void judge_refusal(struct verdict *verdict, const struct result *result, 
  * exempt, as such answers are common among them. */
 enum { CONSTANT_COUNT = 8 };
 
-static bool proves_nothing(const struct expectation *e)
+static bool proves_nothing(const struct decoded *e)
 {
     bool any = false;
     for (size_t i = 0; i < e->count; i++) {
@@ -127,7 +127,7 @@ static bool proves_nothing(const struct expectation *e)
     return any;
 }
 
-static void judge_answer(struct verdict *verdict, const struct result *result, const struct expectation *e)
+static void judge_answer(struct verdict *verdict, const struct result *result, const struct decoded *e)
 {
     verdict->kind = VERDICT_AGREES;
     verdict->gradient = result->gradients;
@@ -172,7 +172,7 @@ static bool same_kernels(const struct judge_entry *a, const struct judge_entry *
 
 /* When one setting of a release runs the case, another with the same kernels may not call it unsupported. */
 static void judge_settings(struct judgement *judgement, const struct judge_entry *entries,
-                           const struct expectation *e)
+                           const struct decoded *e)
 {
     for (size_t i = 0; i < judgement->count; i++) {
         if (!verdict_is(judgement->verdicts[i].kind, CLASS_LACK) || !e->usable || e->open)
@@ -288,7 +288,7 @@ void judge_case(struct judgement *judgement, const struct result *reference,
 {
     *judgement = (struct judgement){.count = count, .culprit = -1};
     judgement->verdicts = memory_zeroed(count, sizeof *judgement->verdicts);
-    struct expectation e;
+    struct decoded e;
     expect(&e, reference, judgement);
     judgement->by_reference = e.usable;
     for (size_t i = 0; i < count; i++) {
@@ -317,7 +317,7 @@ void judge_case(struct judgement *judgement, const struct result *reference,
         judge_by_vote(judgement, entries);
     }
     judge_blame(judgement);
-    expectation_release(&e);
+    decoded_release(&e);
 }
 
 static void judge_lenience(struct verdict *verdict, const struct result *result, bool certain,

@@ -1,5 +1,7 @@
 #include "judge/metrics.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,15 +193,31 @@ static double judge_element(long double a, long double b, long double allowed,
     return fabsl(a - b) <= allowed ? 0 : (double)(fabsl(a - b) - allowed);
 }
 
+/* What is allowed whatever the element's magnitude. */
+static double floor_of(const struct tensor *a, const struct metrics_tolerance *tolerance)
+{
+    double scaled = tolerance->scale > 0 ? tolerance->scale * largest_magnitude(a) : 0;
+    return scaled > tolerance->atol ? scaled : tolerance->atol;
+}
+
+bool *metrics_outside(const struct tensor *a, const struct tensor *b,
+                      const struct metrics_tolerance *tolerance)
+{
+    bool *outside = memory_zeroed(a->count + 1, sizeof *outside), exact = !dtype_is_float(a->type);
+    double floor = exact ? 0 : floor_of(a, tolerance), relative;
+    struct metrics_difference unused = {0};
+    for (size_t i = 0; i < a->count; i++) {
+        long double x = tensor_get(a, i), allowed = exact ? 0 : floor + tolerance->rtol * fabsl(x);
+        outside[i] = judge_element(x, tensor_get(b, i), allowed, &unused, &relative) > 0;
+    }
+    return outside;
+}
+
 static void compare_numbers(const struct tensor *a, const struct tensor *b,
                             const struct metrics_tolerance *tolerance, struct metrics_difference *difference)
 {
     bool exact = !dtype_is_float(a->type);
-    double floor = 0, farthest = -1, largest = -1;
-    if (!exact) {
-        double scaled = tolerance->scale > 0 ? tolerance->scale * largest_magnitude(a) : 0;
-        floor = scaled > tolerance->atol ? scaled : tolerance->atol;
-    }
+    double floor = exact ? 0 : floor_of(a, tolerance), farthest = -1, largest = -1;
     size_t within = 0;
     for (size_t i = 0; i < a->count; i++) {
         long double x = tensor_get(a, i), y = tensor_get(b, i);

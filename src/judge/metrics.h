@@ -113,4 +113,8 @@ struct metrics_difference {
 void metrics_compare(const struct tensor *a, const struct tensor *b,
                      const struct metrics_tolerance *tolerance, struct metrics_difference *difference);
 
+/* For each element of two tensors of real numbers, whether it is outside the tolerance; on the heap. */
+bool *metrics_outside(const struct tensor *a, const struct tensor *b,
+                      const struct metrics_tolerance *tolerance);
+
 #endif

@@ -1,5 +1,7 @@
 #include "judge/standing.h"
 
+#include "base/hash.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +14,10 @@ enum heard verdict_heard(const struct verdict *verdict)
     if (verdict->unanswered)
         return HEARD_NOTHING;
     /* In turn: all engines agree against the reference; a vote without a reference; an output without a
-     * judged element. */
+     * judged element; the answer is not as expected, and it is not known who is wrong. */
     bool doubtful = (verdict_is(verdict->kind, CLASS_DOUBT) && verdict->wrong) ||
-                    (verdict_is(verdict->kind, CLASS_SUSPECT) && verdict->by_vote) || verdict->blank;
+                    (verdict_is(verdict->kind, CLASS_SUSPECT) && verdict->by_vote) || verdict->blank ||
+                    expectation_is_open(verdict->expectation);
     return heard == HEARD_JUDGED && doubtful ? HEARD_UNJUDGED : heard;
 }
 
@@ -31,6 +34,21 @@ void standing_trouble(struct standing *standing, const char *format, ...)
     va_start(args, format);
     vsnprintf(standing->reason, sizeof standing->reason, format, args);
     va_end(args);
+}
+
+void standing_mistake(struct standing *standing, const char *format, ...)
+{
+    char text[sizeof standing->mistake];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    uint64_t hash = hash_text(text);
+    if (standing->mistakes && standing->latest == hash)
+        return;
+    standing->latest = hash;
+    if (!standing->mistakes++)
+        snprintf(standing->mistake, sizeof standing->mistake, "%s", text);
 }
 
 void standing_heard(struct standing *standing, const char *engine, enum heard heard, size_t count, size_t all,
@@ -55,5 +73,7 @@ void standing_heard(struct standing *standing, const char *engine, enum heard he
 
 int standing_status(const struct standing *standing)
 {
-    return standing->findings ? STATUS_FINDINGS : standing->troubles ? STATUS_TROUBLE : STATUS_AGREE;
+    if (standing->findings)
+        return STATUS_FINDINGS;
+    return standing->troubles || standing->mistakes ? STATUS_TROUBLE : STATUS_AGREE;
 }

@@ -3,8 +3,9 @@
  *
  * Status 0 must be earned. A command reports what became of each engine (and sample, case, release) to a
  * struct standing. A finding makes the status 1; an engine that did not answer, or an answer that was not
- * judged, is trouble and makes it 2. The reason for the first trouble is kept as a sentence for people.
- * Findings take precedence over trouble.
+ * judged, is trouble and makes it 2. The reason for the first trouble is kept as a sentence for people. So is
+ * the first mistake of the user, such as expected outputs that are not those of the model: it makes the
+ * status 2 as well, although everything was judged. Findings take precedence over both.
  */
 #ifndef JUDGE_STANDING_H
 #define JUDGE_STANDING_H
@@ -19,12 +20,18 @@ enum { STATUS_AGREE = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
 enum heard verdict_heard(const struct verdict *verdict);
 
 struct standing {
-    size_t findings, troubles;
-    char reason[1200]; /* the first trouble, a sentence without its full stop; "" when there is none */
+    size_t findings, troubles, mistakes;
+    char reason[1200];  /* the first trouble, a sentence without its full stop; "" when there is none */
+    char mistake[1200]; /* the first mistake, the same */
+    uint64_t latest;    /* a hash of the last one */
 };
 
 void standing_finding(struct standing *standing);
 void standing_trouble(struct standing *standing, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same mistake, which several engines bring to light one after the other, counts once. */
+void standing_mistake(struct standing *standing, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Reports that `count` of an engine's `all` samples (or cases) have this `heard`; 1 of 1 stands for a single

@@ -38,6 +38,8 @@ enum verdict_kind {
     VERDICT_NONDETERMINISTIC, /* a repeated run gave different bytes */
     VERDICT_NO_ENGINE,        /* it could not be started: trouble, not a finding */
     VERDICT_ADAPTER,          /* not the engine but its adapter failed: trouble, not a finding */
+    VERDICT_EXPECTATION,      /* it is right; the outputs that the user expects are not those of the model
+                                 (judge/expectation.h): a mistake of the user, not a finding */
     VERDICT_COUNT
 };
 
@@ -59,6 +61,7 @@ enum verdict_class {
     CLASS_TROUBLE =
         1 << 13, /* the engine could not be started or not with enough memory; its adapter failed */
     CLASS_LENIENT = 1 << 14, /* it answers what it must refuse */
+    CLASS_REFUTED = 1 << 15, /* it is right, against the outputs that the user expects */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,
@@ -73,9 +76,31 @@ enum heard {
     HEARD_LACK,        /* it reports that it lacks something */
     HEARD_UNJUDGED,    /* it answered, but for some output no element could be judged */
     HEARD_JUDGED,      /* it answered, some element of every output was judged, and there is no finding */
+    HEARD_MISTAKE,     /* it answered and is right, but what the user expects of it is not */
     HEARD_FINDING,
     HEARD_COUNT
 };
+
+/* What became of the outputs that a case expects (judge/expectation.h). */
+enum expectation {
+    EXPECTATION_NONE = 0, /* it expects none, or there is no answer to compare with them */
+    EXPECTATION_MET,      /* the answer is as expected, within the tolerance */
+    EXPECTATION_ROUNDING, /* it is not, but every operator is right, and rounding explains the difference */
+    EXPECTATION_UNMET,   /* the engine is wrong: the reference refutes the answer, not the expected outputs */
+    EXPECTATION_REFUTED, /* the engine is right: the reference refutes the expected outputs */
+    EXPECTATION_BOTH,    /* both are wrong */
+    EXPECTATION_UNTOLD,  /* every operator is right, but it cannot be told whether rounding explains it */
+    EXPECTATION_WIDE,    /* both are inside bounds that are wide, and some operator could not be judged */
+    EXPECTATION_ALONE, /* the reference cannot judge the answer: only the expected outputs speak against it */
+    EXPECTATION_COUNT
+};
+
+/* Whether the answer is not as expected, and it is not known who is wrong. */
+static inline bool expectation_is_open(enum expectation expectation)
+{
+    return expectation == EXPECTATION_UNTOLD || expectation == EXPECTATION_WIDE ||
+           expectation == EXPECTATION_ALONE;
+}
 
 /* How a verdict is shown; src/report has the colours. */
 enum tone { TONE_WARN, TONE_GOOD, TONE_BAD };
@@ -141,8 +166,9 @@ struct verdict {
     bool of_pair;     /* the engine's answers to two equivalent cases differ (judge/pair.h) */
     bool gradient;    /* it is about gradients: `output` is one of them, by an input or initialiser */
     bool by_vote;     /* there was no reference: the engines voted, and the text says so */
-    size_t output;    /* the output it is about */
-    size_t element;   /* the worst element */
+    enum expectation expectation;                          /* what became of the expected outputs */
+    size_t output;                                         /* the output it is about */
+    size_t element;                                        /* the worst element */
     size_t total, judged, wrong, suspect, undecided, open; /* elements over all outputs */
     size_t strange;            /* elements that are NaN or infinite where some number is expected */
     size_t blank;              /* outputs that have elements, none of which was judged */

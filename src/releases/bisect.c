@@ -7,7 +7,7 @@
 #include "engine/knobs.h"
 #include "engine/label.h"
 #include "engine/runner.h"
-#include "judge/golden.h"
+#include "judge/expectation.h"
 #include "judge/judge.h"
 #include "locate/refusal.h"
 #include "base/ddmin.h"
@@ -113,18 +113,10 @@ static uint64_t message_class(const char *text)
     return hash;
 }
 
-static enum verdict_kind golden_kind(enum golden golden)
-{
-    static const enum verdict_kind kinds[] = {
-        [GOLDEN_PASS] = VERDICT_AGREES, [GOLDEN_WRONG] = VERDICT_WRONG, [GOLDEN_NAN] = VERDICT_NAN,
-        [GOLDEN_SHAPE] = VERDICT_SHAPE, [GOLDEN_DTYPE] = VERDICT_DTYPE, [GOLDEN_MISSING] = VERDICT_SHAPE,
-    };
-    return kinds[golden];
-}
-
 /*
  * Replaces the verdict on an answer that the reference does not object to by that of the case's expected
- * outputs, if it has any: an error is then a refusal, and values are compared with them.
+ * outputs, if it has any and the reference does not refute them: an error is then a refusal, and values are
+ * compared with them.
  */
 static void hold_against_answer(const struct work *work, const struct result *result, struct verdict *verdict,
                                 struct str *text)
@@ -134,17 +126,20 @@ static void hold_against_answer(const struct work *work, const struct result *re
     if (result->outcome == OUTCOME_REJECTED || result->outcome == OUTCOME_FAILED)
         verdict->kind = verdict_of_outcome(result->outcome);
     else if (result->outcome == OUTCOME_OK) {
-        struct str why;
-        str_init(&why);
-        enum golden golden = golden_compare(work->test->outputs, work->test->n_outputs, result->outputs,
-                                            result->count, !work->test->random, &metrics_conformance, &why);
-        if (golden != GOLDEN_PASS) {
+        struct dispute dispute;
+        struct verdict held = *verdict;
+        struct expected expected = {.count = work->test->n_outputs, .values = work->test->outputs};
+        expectation_dispute(&dispute, &expected, work->panel.reference >= 0 ? &work->reference : NULL, result,
+                            !work->test->random, &metrics_conformance);
+        expectation_decide(&held, &dispute, false);
+        if (held.expectation == EXPECTATION_REFUTED)
+            return;
+        if (dispute.golden != GOLDEN_PASS) {
             str_clear(text);
-            str_add(text, why.data);
+            str_add(text, dispute.text);
         }
         /* Agreement with the expected outputs decides where the reference could not judge. */
-        verdict->kind = golden_kind(golden);
-        str_release(&why);
+        verdict->kind = golden_verdict(dispute.golden);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "report/answer.h"
 
 #include "base/memory.h"
+#include "report/standing.h"
 #include "report/text_table.h"
 
 #include <math.h>
@@ -108,9 +109,10 @@ void answer_scene_release(struct answer_scene *scene)
     str_release(&scene->evidence);
 }
 
+/* Whether the engine is right. */
 static bool agrees(const struct answer_part *part)
 {
-    return verdict_is(part->kind, CLASS_AGREES);
+    return verdict_is(part->kind, CLASS_AGREES | CLASS_REFUTED);
 }
 
 /* Whether the answer may call the engine correct: some of its values were held against the reference. */
@@ -192,10 +194,16 @@ static void add_agreement(struct str *out, const struct answer *answer, size_t f
                       : "is answered, with nothing to be judged, by";
     else if (answer->agrees)
         verb = answer->agrees;
+    bool refuted = verdict_is(part->kind, CLASS_REFUTED);
     add_what(out, answer, part, begun, true);
-    str_printf(out, " %s ", verb);
+    str_printf(out, " %s ", refuted ? verdict_row(part->kind)->says[plural] : verb);
     add_engines(out, answer, first, done);
+    if (refuted)
+        str_add(out, answer->counted ? "; the outputs expected there do not belong to model and input"
+                                     : "; the expected outputs do not belong to this model and input");
     add_share(out, answer, part);
+    if (refuted)
+        str_add(out, ": check export or preprocessing");
     if (part->by_vote && !answer->unjudging)
         str_add(out, ", which does not show that they are right");
     else if (partial && is_shown(answer, part))
@@ -298,6 +306,17 @@ static void add_doubt(struct str *out, const char *between, const char *head, co
     str_add(out, text_ends(out->data, ".") ? "" : ".");
 }
 
+static void add_mistakes(struct str *out, const struct standing *standing, const char *between)
+{
+    if (!standing || !standing->mistakes)
+        return;
+    str_printf(out, "%s%s: ", between, standing_mistake_head);
+    text_print(out, standing->mistake, 0);
+    if (standing->mistakes > 1)
+        str_printf(out, " (and %zu more such)", standing->mistakes - 1);
+    str_add(out, text_ends(out->data, ".") ? "" : ".");
+}
+
 static void add_doubts(struct str *out, const struct answer *answer, const struct answer_part *all,
                        const char *between)
 {
@@ -316,6 +335,7 @@ static void add_doubts(struct str *out, const struct answer *answer, const struc
         answer_add_count(out, all->elements);
         str_printf(out, " %ss; why is not known.", answer->unit);
     }
+    add_mistakes(out, answer->standing, between);
     if (!answer->standing || !answer->standing->troubles)
         return;
     str_printf(out, "%sNot everything was judged: ", between);

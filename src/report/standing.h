@@ -9,12 +9,16 @@
 #include "judge/standing.h"
 
 /*
- * Appends the first line of the output, "Not everything was judged: ...", and an empty one; nothing when
- * everything was judged.
+ * Appends the first lines of the output, "Not everything was judged: ..." and "Expected outputs refuted:
+ * ...", and an empty one; nothing when everything was judged and nobody was mistaken.
  */
 void standing_print(const struct standing *standing, struct str *out, bool colour);
 
-/* The members "complete" and "why_incomplete", which is null when the result is complete. */
+/* The words before a mistake. */
+extern const char standing_mistake_head[];
+
+/* The members "complete", "why_incomplete", which is null when the result is complete, and "mistake", which
+ * is null when the user made none. */
 void standing_json(const struct standing *standing, struct json *json);
 
 #endif

@@ -28,6 +28,20 @@ static void element(struct json *json, const struct verdict *verdict)
     json_double(json, "deviations", verdict->deviations);
 }
 
+static void expectations(struct json *json, const struct engine_verdict *overall)
+{
+    size_t held = 0;
+    for (int i = EXPECTATION_NONE + 1; i < EXPECTATION_COUNT; i++)
+        held += overall->expectations[i];
+    if (!held)
+        return;
+    json_object(json, "expected");
+    for (int i = EXPECTATION_NONE + 1; i < EXPECTATION_COUNT; i++)
+        if (overall->expectations[i])
+            json_int(json, expectation_name((enum expectation)i), (int64_t)overall->expectations[i]);
+    json_end(json);
+}
+
 void engine_verdict_json(struct json *json, const char *name, const struct engine_verdict *overall)
 {
     const struct verdict *verdict = &overall->verdict;
@@ -48,6 +62,7 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     json_int(json, "sample", (int64_t)overall->sample);
     if (verdict_is(verdict->kind, CLASS_NUMBERS | CLASS_SUSPECT | CLASS_IMPRECISE) && !verdict->by_vote)
         element(json, verdict);
+    expectations(json, overall);
     json_object(json, "elements");
     json_int(json, "total", (int64_t)verdict->total);
     json_int(json, "judged", (int64_t)verdict->judged);

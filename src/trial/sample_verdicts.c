@@ -20,6 +20,7 @@ void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena,
     *verdicts = (struct sample_verdicts){.arena = arena, .panel = panel, .engines = panel->count};
     verdicts->engine = arena_array(arena, panel->count, sizeof *verdicts->engine);
     verdicts->refusals = refusals_new();
+    verdicts->tolerance = &metrics_conformance;
 }
 
 void sample_verdicts_release(struct sample_verdicts *verdicts)
@@ -188,6 +189,29 @@ void engine_verdict_stands(const struct engine_verdict *overall, const char *eng
                            overall->heard[i], all, overall->why[i]);
     if (!all)
         standing_heard(standing, engine, HEARD_NOTHING, 1, 1, "it was not asked");
+    if (overall->refuted)
+        standing_mistake(standing, "%.1000s", overall->refuted);
+}
+
+/* False when there are no expected outputs, or no answer to compare with them. */
+static bool dispute_of(const struct sample_verdicts *verdicts, size_t engine,
+                       const struct sample_results *sample, struct dispute *dispute)
+{
+    const struct result *answer = &sample->results[engine];
+    if (!sample->expected.count || answer->outcome != OUTCOME_OK)
+        return false;
+    expectation_dispute(dispute, &sample->expected, sample->reference, answer, !sample->test->random,
+                        verdicts->tolerance);
+    return true;
+}
+
+static void hold_expected(struct sample_verdicts *verdicts, struct engine_verdict *overall,
+                          const struct dispute *dispute, bool by_operator, struct verdict *verdict)
+{
+    expectation_decide(verdict, dispute, by_operator);
+    bool refuted = verdict->expectation == EXPECTATION_REFUTED || verdict->expectation == EXPECTATION_BOTH;
+    if (refuted && !overall->refuted)
+        overall->refuted = arena_strdup(verdicts->arena, dispute->claim.text);
 }
 
 static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const struct sample_results *sample,
@@ -198,8 +222,11 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     struct settle_case which = case_of(verdicts, engine, sample);
     refusal_decide(verdicts->refusals, &which, &sample->results[engine], verdict);
     bool blank = verdict_is(verdict->kind, CLASS_AGREES) && verdict->blank;
-    bool undecided =
-        (verdict_is(verdict->kind, CLASS_UNDECIDED) || blank) && sample->reference && !verdict->by_vote;
+    struct dispute dispute;
+    bool expects = dispute_of(verdicts, engine, sample, &dispute);
+    bool disputed = expects && expectation_needs_operators(&dispute, verdict);
+    bool undecided = (verdict_is(verdict->kind, CLASS_UNDECIDED) || blank || disputed) && sample->reference &&
+                     !verdict->by_vote;
     bool some = verdict_is(verdict->kind, CLASS_SUSPECT) || undecided; /* are settled, others once */
     bool wanted = undecided ? overall->resolved < MAX_UNDECIDED
                   : some    ? overall->settled < MAX_SETTLED
@@ -207,6 +234,9 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     bool settled =
         wanted && sample->results[engine].outcome == OUTCOME_OK &&
         (undecided ? settle_undecided : settle_sample)(verdicts, engine, sample, verdict, &settlement);
+    if (expects)
+        hold_expected(verdicts, overall, &dispute, settled && settlement.every_node, verdict);
+    overall->expectations[verdict->expectation]++;
     overall->elements += verdict->total;
     overall->judged += verdict->judged;
     overall->factor = verdict->factor > overall->factor ? verdict->factor : overall->factor;
@@ -216,8 +246,11 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     overall->resolved += settled && undecided;
     overall->counts[verdict->kind]++;
     note_heard(verdicts, overall, verdict);
+    /* The text is about the expected outputs, not about what settling found. */
+    bool told = verdict->expectation != EXPECTATION_NONE && verdict->expectation != EXPECTATION_MET &&
+                !verdict_is_finding(verdict->kind);
     if (loudness(verdict->kind) > loudness(overall->verdict.kind))
-        keep(verdicts, overall, sample, verdict, settled ? &settlement : NULL);
+        keep(verdicts, overall, sample, verdict, settled && !told ? &settlement : NULL);
     settlement_release(&settlement);
 }
 
@@ -321,6 +354,9 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
                    overall->sample);
     else if (samples > 1 && alike(overall) < samples)
         str_printf(out, " on %zu of %zu samples", alike(overall), samples);
+    if (verdict_is_finding(kind) && overall->refuted)
+        str_printf(out, "; the expected outputs do not belong to this model and input either: %s",
+                   overall->refuted);
     if (!verdict->invalid)
         add_explanation(out, &overall->class);
     if (overall->known)

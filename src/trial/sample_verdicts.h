@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "engine/panel.h"
+#include "judge/expectation.h"
 #include "judge/judge.h"
 #include "judge/standing.h"
 #include "locate/classify.h"
@@ -24,14 +25,17 @@ struct engine_verdict {
     size_t counts[VERDICT_COUNT]; /* number of samples with each verdict; the sum is the number of samples
                                      judged */
     size_t heard[HEARD_COUNT];    /* the same samples, by what they mean for the exit status */
-    const char *why[HEARD_COUNT]; /* the text for the first sample of each */
-    size_t n_nodes;               /* nodes to blame; 0: none, or not known */
+    size_t expectations[EXPECTATION_COUNT]; /* the same samples, by what became of the expected outputs */
+    const char *why[HEARD_COUNT];           /* the text for the first sample of each */
+    size_t n_nodes;                         /* nodes to blame; 0: none, or not known */
     const char **operators, **nodes;
     bool fused;                  /* the nodes are wrong only together */
     bool behind;                 /* ... and the first of them goes wrong, but only behind the others */
     const char *detail;          /* what is wrong and where, without the engine's name; may be empty */
     struct classification class; /* whose matter it is */
-    const char *cause; /* which parameter makes it fail (compare/compare_cause.h); NULL: not known */
+    const char *cause;   /* which parameter makes it fail (compare/compare_cause.h); NULL: not known */
+    const char *refuted; /* how the expected outputs of the first sample on which the reference refutes them
+                            differ from what the model gives; NULL: there is none */
     const char *known; /* of a finding: where its known issue is written up; NULL: it is not a known issue */
     bool accepted;     /* the known issue does not count against the engine */
     /* Over all samples: elements of its answers, those judged, and those that were judged operator by
@@ -39,7 +43,8 @@ struct engine_verdict {
     size_t elements, judged, by_operator;
     double factor;
     size_t settled;  /* suspects that were settled */
-    size_t resolved; /* answers that could not be judged as a whole and were judged operator by operator */
+    size_t resolved; /* answers that could not be judged as a whole, or are not as expected, and were judged
+                        operator by operator */
 };
 
 /* A finding, to be looked up among the known issues. */
@@ -62,14 +67,15 @@ struct sample_verdicts {
     size_t samples, by_reference; /* samples judged, and those judged by the reference */
     struct refusals *refusals;    /* what the engines answered about refusals (locate/refusal.h) */
     const char *reason; /* why the reference did not judge the first sample that it did not judge; or NULL */
-    const char *unjudged;    /* why elements of the first sample that has such could not be judged; NULL: all
-                                were,    or nobody knows */
+    const char *unjudged; /* why elements of the first sample that has such could not be judged; NULL: all
+                             were,    or nobody knows */
+    const struct metrics_tolerance *tolerance; /* for expected outputs; that of ONNX's own cases unless set */
     sample_look_up *look_up; /* called for each finding that becomes the worst; NULL: none are known.
                                 findings/known_issues.h has such a function */
     const void *known;       /* its context */
 };
 
-/* Arena and panel must outlive the verdicts. look_up and known may be set afterwards. */
+/* Arena and panel must outlive the verdicts. tolerance, look_up and known may be set afterwards. */
 void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena, const struct panel *panel);
 /* The engines' verdicts stay valid: they are in the arena. */
 void sample_verdicts_release(struct sample_verdicts *verdicts);
@@ -81,6 +87,7 @@ struct sample_results {
     const struct test_case *stack;  /* when it was run in a batch with other samples, that batch; else NULL */
     const struct result *results;   /* one for each engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
+    struct expected expected;       /* the outputs that the user expects; may be none */
 };
 /* Judges one sample, settles it where needed, and adds it. Nothing of the sample is kept. `each` gets the
  * verdict on each engine, unless NULL. */

@@ -205,23 +205,24 @@ static void test_golden(void **state)
     str_init(&why);
     const float x[] = {1, 2}, nan[] = {1, NAN}, off[] = {1, 3};
     struct tensor tensors[4] = {floats(x, 2), floats(nan, 2), floats(off, 2), floats(x, 1)};
-    struct value expected, values[4];
+    struct value wanted, values[4];
+    const struct expected expected = {.count = 1, .values = &wanted};
     for (size_t i = 0; i < 4; i++)
         values[i] = as_value(&tensors[i]);
-    assert_int_equal(value_copy(&expected, &values[0], NULL), 0);
+    assert_int_equal(value_copy(&wanted, &values[0], NULL), 0);
     const enum golden words[] = {GOLDEN_PASS, GOLDEN_NAN, GOLDEN_WRONG, GOLDEN_SHAPE};
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(golden_compare(&expected, 1, &values[i], 1, true, &metrics_conformance, &why),
+        assert_int_equal(golden_compare(&expected, &values[i], 1, true, &metrics_conformance, &why),
                          words[i]);
         assert_true((words[i] == GOLDEN_PASS) == (why.length == 0));
     }
-    assert_int_equal(golden_compare(&expected, 1, &values[2], 1, false, &metrics_conformance, &why),
+    assert_int_equal(golden_compare(&expected, &values[2], 1, false, &metrics_conformance, &why),
                      GOLDEN_PASS);
-    assert_int_equal(golden_compare(&expected, 1, NULL, 0, true, &metrics_conformance, &why), GOLDEN_MISSING);
+    assert_int_equal(golden_compare(&expected, NULL, 0, true, &metrics_conformance, &why), GOLDEN_MISSING);
     values[0].tensors[0].type = DTYPE_INT32;
-    assert_int_equal(golden_compare(&expected, 1, &values[0], 1, true, &metrics_conformance, &why),
+    assert_int_equal(golden_compare(&expected, &values[0], 1, true, &metrics_conformance, &why),
                      GOLDEN_DTYPE);
-    value_release(&expected);
+    value_release(&wanted);
     for (size_t i = 0; i < 4; i++)
         value_release(&values[i]);
     str_release(&why);

@@ -106,23 +106,34 @@ static void each_case_has_a_row_for_each_engine(void **state)
     scene_close(&scene);
 }
 
-/* A case that is no bundle brings an answer that somebody vouched for: it decides, also against the
- * reference. */
+/* A case that is no bundle brings an answer that somebody vouched for: it decides, but not where the
+ * reference refutes it. */
 static void the_answer_of_a_plain_case_decides(void **state)
 {
     (void)state;
     static const long double other[] = {1, 2, 3, 5};
     struct scene scene;
     struct replay replay;
-    scene_open(&scene, LABELS("reference"));
+    scene_open(&scene, LABELS("reference", "identity"));
     save_case(&scene, "case", COPIED, 1, other);
+    save_case(&scene, "negative", "g (float[4] x) => (float[4] y) { y = Neg(x) }", 1, other);
     replay_corpus(&replay, &scene, NULL);
-    assert_int_equal(replay.rows[0].state, REPLAY_WRONG);
+    assert_int_equal(row_of(&replay, "case", "reference")->state, REPLAY_EXPECTATION);
+    assert_int_equal(row_of(&replay, "case", "identity")->state, REPLAY_EXPECTATION);
+    assert_int_equal(row_of(&replay, "negative", "reference")->state, REPLAY_EXPECTATION);
+    /* The answer and what is expected of it are both wrong. */
+    const struct replay_row *both = row_of(&replay, "negative", "identity");
+    assert_int_equal(both->state, REPLAY_WRONG);
+    assert_non_null(strstr(both->text, "the expected outputs do not belong to this model and input either"));
+    replay_release(&replay);
+    scene.panel.count = 1;
+    replay_corpus(&replay, &scene, NULL);
+    assert_int_equal(status_of(&replay), STATUS_TROUBLE);
     replay_release(&replay);
     scene_close(&scene);
 }
 
-/* Of a bundle the judge does: its kept answer may be spoilt. */
+/* Of a bundle the judge does: its kept answer may be spoilt, which is said. */
 static void the_judge_decides_on_a_bundle(void **state)
 {
     (void)state;
@@ -133,7 +144,7 @@ static void the_judge_decides_on_a_bundle(void **state)
     write_corpus(&scene);
     save_set(&scene, "bundle", 0, JOINED, 1, spoilt);
     replay_corpus(&replay, &scene, NULL);
-    assert_int_equal(row_of(&replay, "bundle", "reference")->state, REPLAY_AGREES);
+    assert_int_equal(row_of(&replay, "bundle", "reference")->state, REPLAY_EXPECTATION);
     assert_int_equal(row_of(&replay, "bundle", faulty)->state, REPLAY_WRONG);
     replay_release(&replay);
     scene_close(&scene);
