@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/wrap.h"
 #include "cli/common.h"
-#include "cli/interrupt.h"
+#include "base/interrupt.h"
 #include "findings/campaign_export.h"
 #include "findings/campaign_view.h"
 #include "findings/work.h"

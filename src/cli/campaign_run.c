@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/wrap.h"
 #include "campaign/fuzz_shared.h"
-#include "cli/interrupt.h"
+#include "base/interrupt.h"
 #include "cli/keys.h"
 #include "report/fault_map.h"
 #include "report/finding_export.h"

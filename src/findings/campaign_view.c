@@ -74,20 +74,10 @@ static int ask(struct reader *reader, const char *sql, const struct cell *params
     return database_run(reader->database, sql, params, count, row, reader, err);
 }
 
-/* The book may be missing in a database that has no campaign yet. */
 struct book {
     int (*visit)(void *context, const struct campaign_entry *entry, struct error *err);
     void *context;
-    int64_t found;
 };
-
-static int book_is_there(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    struct book *book = context;
-    (void)err;
-    book->found = count ? cell_as_int(&cells[0]) : 0;
-    return 0;
-}
 
 static int book_row(void *context, const struct cell *cells, size_t count, struct error *err)
 {
@@ -104,16 +94,12 @@ int campaign_visit(const char *url,
 {
     struct book book = {.visit = visit, .context = context};
     struct database *database;
-    if (database_open_postgres(&database, url, NULL, DATABASE_READ, err))
-        return -1;
+    struct error why = {0};
+    if (database_open_postgres(&database, url, NULL, DATABASE_READ, &why))
+        return why.code == ERROR_NOT_FOUND ? 0 : error_set(err, why.code, "%s", why.message);
     int status = database_run(
-        database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'assay' AND tablename = 'campaigns'",
-        NULL, 0, book_is_there, &book, err);
-    if (!status && book.found)
-        status = database_run(
-            database,
-            "SELECT " TEXT("name", 100) ", made FROM assay.campaigns ORDER BY made, name LIMIT 10000", NULL,
-            0, book_row, &book, err);
+        database, "SELECT " TEXT("name", 100) ", made FROM assay.campaigns ORDER BY made, name LIMIT 10000",
+        NULL, 0, book_row, &book, err);
     database->driver->close(database);
     return status;
 }

@@ -1,23 +1,29 @@
 /*
  * PostgreSQL through libpq. A campaign is a schema of its own, and statements name it in full, so that
- * connections may be shared by a pooler that gives each transaction another one.
+ * connections may be shared by a pooler that gives each transaction another one. So all settings are those of
+ * a transaction, and a single statement is one as well.
+ *
+ * A reader is one transaction that can change nothing, from the opening to the end. What the owner of the
+ * tables could put there to run with the caller's rights is kept out by settings, and by a look at the tables
+ * when they are opened; where the owner is another role, at the start of every transaction.
  *
  * What passes by itself (a lost connection, a server that restarts or is full, a deadlock, a conflict of
- * transactions) is tried again with growing pauses for up to PATIENCE seconds. Outside a transaction the
- * statement alone is repeated, inside one the whole transaction, by database_transact. It is not known of a
- * commit whose answer is lost whether it took place: so whatever is repeated must do no harm when it is done
- * twice.
+ * transactions) is tried again with growing pauses for up to PATIENCE seconds: the whole transaction. It is
+ * not known of a commit whose answer is lost whether it took place: so whatever is repeated must do no harm
+ * when it is done twice.
  */
 #include "findings/database.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "findings/postgres_connection.h"
+#include "findings/postgres_tables.h"
 #include "findings/schema.h"
 
 #include <errno.h>
-#include <libpq-fe.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +33,22 @@
 enum { MAX_COLUMNS = 32, MAX_NAME = 40, TYPE_TEXT = 25, TYPE_INT = 20, TYPE_REAL = 701 };
 /* Who only looks is rather told at once. */
 static const double PATIENCE = 600, READERS_PATIENCE = 3, FIRST_PAUSE = 0.05, LONGEST_PAUSE = 5;
+/* Seconds for a statement of a writer, of a reader, for a reader's wait for locks, and for the server to say
+ * that one of them is over. */
+enum {
+    STATEMENT_SECONDS = 600,
+    READERS_STATEMENT_SECONDS = 30,
+    READERS_LOCK_SECONDS = 5,
+    ANSWER_SECONDS = 10
+};
 
 struct postgres {
     struct database base;
     char *url, *place;
     PGconn *connection;
     enum database_mode mode;
+    bool open;    /* the tables were found and checked */
+    bool trusted; /* their owner may do everything that the caller may: one look at them is enough */
     bool inside;  /* a transaction is under way */
     bool passing; /* what failed inside it may be tried again */
     double since; /* when the present trouble began; 0: there is none */
@@ -50,17 +66,12 @@ static bool is_passing(const char *code)
     return false;
 }
 
-/* libpq's messages end with line breaks, and may have several lines. */
-static int fail(struct error *err, enum error_code code, const char *text)
-{
-    int length = (int)strcspn(text, "\n");
-    return error_set(err, code, "PostgreSQL: %.*s", length, text);
-}
-
-/* Waits before the next attempt. False when the trouble has lasted too long. */
+/* Waits before the next attempt. False when the trouble has lasted too long, or a reader is to end. */
 static bool wait_a_little(struct postgres *pg)
 {
     double now = clock_seconds();
+    if (pg->mode == DATABASE_READ && interrupt_pending())
+        return false;
     if (!(pg->since > 0)) {
         pg->since = now;
         pg->pause = FIRST_PAUSE;
@@ -71,27 +82,6 @@ static bool wait_a_little(struct postgres *pg)
     nanosleep(&pause, NULL);
     pg->pause = fmin(pg->pause * 2, LONGEST_PAUSE);
     return true;
-}
-
-/* What fails is said by errors. */
-static void no_notice(void *context, const char *message)
-{
-    (void)context;
-    (void)message;
-}
-
-static int connect_once(struct postgres *pg, struct error *err)
-{
-    static const char *const words[] = {"dbname",           "connect_timeout", "client_encoding",
-                                        "application_name", "keepalives_idle", NULL};
-    const char *const values[] = {pg->url, "10", "UTF8", "assay", "30", NULL};
-    if (pg->connection && PQstatus(pg->connection) == CONNECTION_OK)
-        return 0;
-    PQfinish(pg->connection);
-    pg->connection = PQconnectdbParams(words, values, 1);
-    PQsetNoticeProcessor(pg->connection, no_notice, NULL);
-    return PQstatus(pg->connection) == CONNECTION_OK ? 0
-                                                     : fail(err, ERROR_IO, PQerrorMessage(pg->connection));
 }
 
 /* Parameters as texts. */
@@ -164,6 +154,103 @@ static struct cell read_cell(const PGresult *result, int row, int column)
     }
 }
 
+/* Runs a statement, or where `sent` is NULL several, on the present connection. */
+static int execute(struct postgres *pg, const char *sql, const struct sent *sent, size_t count,
+                   PGresult **out, struct error *err)
+{
+    bool reads = pg->mode == DATABASE_READ;
+    const struct postgres_patience patience = {
+        .seconds = (reads ? READERS_STATEMENT_SECONDS : STATEMENT_SECONDS) + ANSWER_SECONDS,
+        .heeds_signals = reads};
+    const struct postgres_values values = {count, sent ? sent->types : NULL, sent ? sent->values : NULL};
+    /* What was begun on a lost connection cannot go on on another one. */
+    bool lost = !pg->connection || PQstatus(pg->connection) != CONNECTION_OK;
+    if (lost)
+        error_set(err, ERROR_IO, "PostgreSQL: the connection was lost inside a transaction");
+    PGresult *result =
+        lost ? NULL : postgres_execute(&pg->connection, sql, sent ? &values : NULL, &patience, err);
+    if (!result) {
+        pg->passing = true;
+        return -1;
+    }
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+        *out = result;
+        return 0;
+    }
+    const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    pg->passing |= PQstatus(pg->connection) != CONNECTION_OK || is_passing(code);
+    postgres_fail(err, ERROR_IO, PQresultErrorMessage(result));
+    if (err && code && strcmp(code, "53100") == 0)
+        err->cause = ENOSPC;
+    PQclear(result);
+    return -1;
+}
+
+/* Statements without parameters and rows. */
+static int command(struct postgres *pg, const char *sql, struct error *err)
+{
+    PGresult *result = NULL;
+    int status = execute(pg, sql, NULL, 0, &result, err);
+    PQclear(result);
+    return status;
+}
+
+/* Whether the server can be told to keep views and foreign tables out of statements. */
+static bool restricts_kinds(int version)
+{
+    static const int since[] = {120020, 130016, 140013, 150008, 160004};
+    for (size_t i = 0; i < sizeof since / sizeof *since; i++)
+        if (version / 10000 == since[i] / 10000)
+            return version >= since[i];
+    return version >= 170000;
+}
+
+/*
+ * Begins a transaction in which names without a schema are PostgreSQL's own, views are refused, and rows are
+ * never chosen by functions of the tables' owner.
+ */
+static int begin_once(struct postgres *pg, struct error *err)
+{
+    bool reads = pg->mode == DATABASE_READ;
+    struct str sql;
+    if (postgres_connect(&pg->connection, pg->url, err)) {
+        pg->passing = true;
+        return -1;
+    }
+    str_init(&sql);
+    str_printf(&sql,
+               "BEGIN%s; SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL row_security = off; "
+               "SET LOCAL standard_conforming_strings = on; SET LOCAL statement_timeout = '%ds'; "
+               "SET LOCAL lock_timeout = '%ds'",
+               reads ? " READ ONLY" : "", reads ? READERS_STATEMENT_SECONDS : STATEMENT_SECONDS,
+               reads ? READERS_LOCK_SECONDS : STATEMENT_SECONDS);
+    if (restricts_kinds(PQserverVersion(pg->connection)))
+        str_add(&sql, "; SET LOCAL restrict_nonsystem_relation_kind = 'view, foreign-table'");
+    int status = command(pg, sql.data, err);
+    str_release(&sql);
+    pg->inside = status == 0;
+    return status;
+}
+
+/* After a failure the server itself has given the transaction up, or its connection is gone. */
+static int end(struct database *database, bool commit, struct error *err)
+{
+    struct postgres *pg = (struct postgres *)database;
+    bool passing = pg->passing;
+    int status = command(pg, commit ? "COMMIT" : "ROLLBACK", err);
+    pg->inside = false;
+    if (!commit)
+        pg->passing = passing;
+    if (status == 0 && commit)
+        pg->since = 0;
+    if (status) {
+        PQfinish(pg->connection);
+        pg->connection = NULL;
+    }
+    return commit ? status : 0;
+}
+
 static int give_rows(const PGresult *result, database_row *row, void *context, struct error *err)
 {
     int columns = PQnfields(result), status = 0;
@@ -182,31 +269,21 @@ static int give_rows(const PGresult *result, database_row *row, void *context, s
     return status;
 }
 
-/* One attempt. *passing: it failed, but may be tried again. */
-static int run_once(struct postgres *pg, const char *sql, const struct sent *sent, size_t count,
-                    PGresult **out, bool *passing, struct error *err)
+/* A statement that is a transaction of its own. */
+struct alone {
+    struct postgres *pg;
+    const char *sql;
+    const struct sent *sent;
+    size_t count;
+    PGresult *result;
+};
+
+static int execute_alone(void *context, struct error *err)
 {
-    /* What was begun on a lost connection cannot go on on another one. */
-    bool lost = pg->inside && (!pg->connection || PQstatus(pg->connection) != CONNECTION_OK);
-    *passing = true;
-    if (lost)
-        return error_set(err, ERROR_IO, "PostgreSQL: the connection was lost inside a transaction");
-    if (connect_once(pg, err))
-        return -1;
-    PGresult *result =
-        PQexecParams(pg->connection, sql, (int)count, sent->types, sent->values, NULL, NULL, 0);
-    ExecStatusType status = PQresultStatus(result);
-    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
-        *out = result;
-        return 0;
-    }
-    const char *code = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-    *passing = PQstatus(pg->connection) != CONNECTION_OK || is_passing(code);
-    fail(err, ERROR_IO, result ? PQresultErrorMessage(result) : PQerrorMessage(pg->connection));
-    if (err && code && strcmp(code, "53100") == 0)
-        err->cause = ENOSPC;
-    PQclear(result);
-    return -1;
+    struct alone *alone = context;
+    PQclear(alone->result);
+    alone->result = NULL;
+    return execute(alone->pg, alone->sql, alone->sent, alone->count, &alone->result, err);
 }
 
 static int run(struct database *database, const char *sql, const struct cell *params, size_t count,
@@ -214,54 +291,56 @@ static int run(struct database *database, const char *sql, const struct cell *pa
 {
     struct postgres *pg = (struct postgres *)database;
     struct sent sent = {0};
-    PGresult *result = NULL;
-    bool passing;
+    struct alone alone = {.pg = pg, .sql = sql, .sent = &sent, .count = count};
     if (count > DATABASE_MAX_PARAMS)
         return error_set(err, ERROR_LIMIT, "a statement has more than %d parameters", DATABASE_MAX_PARAMS);
     if (pg->mode == DATABASE_READ && strncmp(sql, "SELECT ", 7) != 0)
         return error_set(err, ERROR_USAGE, "the database was opened for reading");
     send_init(&sent, params, count);
-    int status = run_once(pg, sql, &sent, count, &result, &passing, err);
-    while (status && passing && !pg->inside && wait_a_little(pg))
-        status = run_once(pg, sql, &sent, count, &result, &passing, err);
+    int status =
+        pg->inside ? execute_alone(&alone, err) : database_transact(database, execute_alone, &alone, err);
     send_release(&sent, count);
-    pg->passing |= status && passing;
-    if (status)
-        return -1;
-    if (!pg->inside)
-        pg->since = 0;
-    status = give_rows(result, row, context, err);
-    PQclear(result);
+    if (!status)
+        status = give_rows(alone.result, row, context, err);
+    PQclear(alone.result);
     return status;
+}
+
+/* The tables stay as they are seen here until the transaction ends. */
+static int check_tables(struct postgres *pg, int version, struct error *err)
+{
+    struct str sql;
+    char schema[MAX_NAME + 10];
+    str_init(&sql);
+    postgres_tables_lock(&sql, pg->place, version, pg->mode != DATABASE_READ);
+    snprintf(schema, sizeof schema, "%.*s", (int)strlen(pg->place) - 3, pg->place + 1); /* "schema". */
+    int status = command(pg, sql.data, err);
+    if (!status)
+        status = postgres_tables_check(&pg->base, schema, version, &pg->trusted, err);
+    str_release(&sql);
+    return status;
+}
+
+static int begin_checked(struct postgres *pg, struct error *err)
+{
+    pg->passing = false;
+    if (begin_once(pg, err))
+        return -1;
+    if (!pg->open || pg->trusted || check_tables(pg, pg->base.version, err) == 0)
+        return 0;
+    end(&pg->base, false, NULL);
+    return -1;
 }
 
 static int begin(struct database *database, struct error *err)
 {
     struct postgres *pg = (struct postgres *)database;
-    double since = pg->since, pause = pg->pause;
-    pg->passing = false;
-    if (run(database, "BEGIN", NULL, 0, NULL, NULL, err))
-        return -1;
-    /* That it can begin again does not end the trouble of the attempts before. */
-    pg->since = since;
-    pg->pause = pause;
-    pg->inside = true;
-    return 0;
-}
-
-/* After a failure the server itself has given the transaction up, or its connection is gone. */
-static int end(struct database *database, bool commit, struct error *err)
-{
-    struct postgres *pg = (struct postgres *)database;
-    int status = run(database, commit ? "COMMIT" : "ROLLBACK", NULL, 0, NULL, NULL, err);
-    pg->inside = false;
-    if (status == 0 && commit)
-        pg->since = 0;
-    if (status) {
-        PQfinish(pg->connection);
-        pg->connection = NULL;
-    }
-    return commit ? status : 0;
+    if (pg->mode == DATABASE_READ)
+        return error_set(err, ERROR_USAGE, "the database was opened for reading");
+    int status = begin_checked(pg, err);
+    while (status && pg->passing && wait_a_little(pg))
+        status = begin_checked(pg, err);
+    return status;
 }
 
 static bool again(struct database *database)
@@ -287,6 +366,8 @@ static int lock(struct database *database, const char *name, struct error *err)
 static void close_it(struct database *database)
 {
     struct postgres *pg = (struct postgres *)database;
+    if (pg->inside) /* a reader; a pooler gives up connections that are left inside a transaction */
+        end(database, true, NULL);
     PQfinish(pg->connection);
     free(pg->url);
     free(pg->place);
@@ -304,26 +385,6 @@ static const struct database_driver driver = {
     .now = "extract(epoch FROM clock_timestamp())::double precision",
     .row = "signature",
 };
-
-/* A password in the address would be seen by everyone who lists processes. */
-static int check_url(const char *url, struct error *err)
-{
-    char *text = NULL;
-    bool password = false;
-    PQconninfoOption *options = PQconninfoParse(url, &text);
-    if (!options) {
-        fail(err, ERROR_USAGE, text ? text : "no memory");
-        PQfreemem(text);
-        return -1;
-    }
-    for (const PQconninfoOption *o = options; o->keyword; o++)
-        password |= o->val && strcmp(o->keyword, "password") == 0;
-    PQconninfoFree(options);
-    return password ? error_set(err, ERROR_USAGE,
-                                "the address of the database holds a password; put it into ~/.pgpass, a "
-                                "service file or PGPASSWORD, and leave it out of the address")
-                    : 0;
-}
 
 static int check_name(const char *campaign, struct error *err)
 {
@@ -382,26 +443,41 @@ static int upgrade_tables(const struct campaign *campaign, int version, struct e
     return status;
 }
 
-/* Two that begin at once must not both make or change tables. */
-static int lock_book(const struct campaign *campaign, struct error *err)
+/* The book as it is locked here stays what it is until the transaction ends. */
+static int check_book(const struct campaign *campaign, const char *lock, struct error *err)
 {
-    return database_run(&campaign->pg->base, "SELECT pg_advisory_xact_lock(5641279)", NULL, 0, NULL, NULL,
-                        err);
+    bool trusted;
+    return command(campaign->pg, lock, err) ||
+                   postgres_tables_check(&campaign->pg->base, NULL, 0, &trusted, err)
+               ? -1
+               : 0;
 }
 
-static int upgrade_campaign(void *context, struct error *err)
+static int make_book(const struct campaign *campaign, struct error *err)
 {
-    const struct campaign *campaign = context;
-    struct database *database = &campaign->pg->base;
+    return command(campaign->pg,
+                   "CREATE SCHEMA IF NOT EXISTS assay; CREATE TABLE IF NOT EXISTS assay.campaigns "
+                   "(name TEXT PRIMARY KEY, tables BIGINT NOT NULL, made BIGINT NOT NULL)",
+                   err);
+}
+
+/* Makes a campaign, or brings it to the newest version, unless somebody was first. */
+static int upgrade_campaign(const struct campaign *campaign, bool has_book, struct error *err)
+{
+    struct postgres *pg = campaign->pg;
     int version;
-    if (lock_book(campaign, err) || read_version(campaign, &version, err))
+    /* Two that begin at once must not both make or change tables. */
+    if (database_run(&pg->base, "SELECT pg_advisory_xact_lock(5641279)", NULL, 0, NULL, NULL, err) ||
+        (!has_book && make_book(campaign, err)) ||
+        check_book(campaign, "LOCK TABLE assay.campaigns IN ROW EXCLUSIVE MODE", err) ||
+        read_version(campaign, &version, err))
         return -1;
-    database->version = schema_version();
+    pg->base.version = schema_version();
     if (version == schema_version())
         return 0;
-    if (upgrade_tables(campaign, version, err))
+    if ((version > 0 && check_tables(pg, version, err)) || upgrade_tables(campaign, version, err))
         return -1;
-    return database_run(database,
+    return database_run(&pg->base,
                         "INSERT INTO assay.campaigns (name, tables, made) VALUES ($1, $2, $3) "
                         "ON CONFLICT (name) DO UPDATE SET tables = excluded.tables",
                         CELLS(cell_text(campaign->name),
@@ -410,44 +486,49 @@ static int upgrade_campaign(void *context, struct error *err)
                         NULL, NULL, err);
 }
 
-/* The book of all campaigns, and the tables of this one. Whoever comes second finds everything there. */
-static int make_campaign(void *context, struct error *err)
+/* The book of all campaigns, and the tables of this one. Inside a transaction. */
+static int find_campaign(void *context, struct error *err)
 {
     const struct campaign *campaign = context;
-    struct database *database = &campaign->pg->base;
-    return lock_book(campaign, err) ||
-                   database_run(database, "CREATE SCHEMA IF NOT EXISTS assay", NULL, 0, NULL, NULL, err) ||
-                   database_run(database,
-                                "CREATE TABLE IF NOT EXISTS assay.campaigns (name TEXT PRIMARY KEY, "
-                                "tables BIGINT NOT NULL, made BIGINT NOT NULL)",
-                                NULL, 0, NULL, NULL, err) ||
-                   upgrade_campaign(context, err)
-               ? -1
-               : 0;
-}
-
-static int find_campaign(struct campaign *campaign, struct error *err)
-{
-    struct database *database = &campaign->pg->base;
+    struct postgres *pg = campaign->pg;
+    struct database *database = &pg->base;
     int64_t book = 0;
     database->version = -1;
     if (database_run(database,
-                     "SELECT count(*) FROM pg_tables WHERE schemaname = 'assay' AND tablename = 'campaigns'",
+                     "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                     "WHERE n.nspname = 'assay' AND c.relname = 'campaigns'",
                      NULL, 0, take_number, &book, err) ||
-        (book && read_version(campaign, &database->version, err)))
+        (book && check_book(campaign, "LOCK TABLE assay.campaigns IN ACCESS SHARE MODE", err)) ||
+        (book && campaign->name && read_version(campaign, &database->version, err)))
         return -1;
-    if (database->version < 0)
+    if (!campaign->name)
+        return book ? 0 : error_set(err, ERROR_NOT_FOUND, "the database has no campaign yet");
+    if (database->version < 0 && pg->mode != DATABASE_CREATE)
         return error_set(err, ERROR_NOT_FOUND, "the database has no campaign '%s'", campaign->name);
-    return campaign->pg->mode == DATABASE_READ || database->version == schema_version()
-               ? 0
-               : database_transact(database, upgrade_campaign, campaign, err);
+    if (pg->mode != DATABASE_READ && database->version < schema_version() &&
+        upgrade_campaign(campaign, book, err))
+        return -1;
+    return check_tables(pg, database->version, err);
+}
+
+/* Begins the one transaction of a reader. */
+static int start_reading(struct campaign *campaign, struct error *err)
+{
+    struct postgres *pg = campaign->pg;
+    for (;;) {
+        pg->passing = false;
+        int status = begin_once(pg, err) || find_campaign(campaign, err) ? -1 : 0;
+        if (!status || !pg->passing || !wait_a_little(pg))
+            return status;
+        end(&pg->base, false, NULL);
+    }
 }
 
 int database_open_postgres(struct database **database, const char *url, const char *campaign,
                            enum database_mode mode, struct error *err)
 {
     *database = NULL;
-    if (check_url(url, err) || (campaign && check_name(campaign, err)))
+    if (postgres_check_address(url, err) || (campaign && check_name(campaign, err)))
         return -1;
     struct postgres *pg = memory_zeroed(1, sizeof *pg);
     struct campaign wanted = {.pg = pg, .name = campaign};
@@ -460,14 +541,15 @@ int database_open_postgres(struct database **database, const char *url, const ch
     pg->mode = mode;
     str_release(&place);
     /* A wrong address is said at once; only later troubles are waited out. */
-    int status = connect_once(pg, err);
-    if (status == 0 && campaign)
-        status = mode == DATABASE_CREATE ? database_transact(&pg->base, make_campaign, &wanted, err)
-                                         : find_campaign(&wanted, err);
+    int status = postgres_connect(&pg->connection, pg->url, err);
+    if (!status)
+        status = mode == DATABASE_READ ? start_reading(&wanted, err)
+                                       : database_transact(&pg->base, find_campaign, &wanted, err);
     if (status) {
         close_it(&pg->base);
         return -1;
     }
+    pg->open = true;
     *database = &pg->base;
     return 0;
 }

@@ -20,6 +20,13 @@ const char *schema_statement(size_t number);
 /* Whether the text, in which @ is left out, is that of a table or index of a database of this version. */
 bool schema_has(int version, const char *text);
 
+/*
+ * Visits the tables of such a database. `columns` has them as PostgreSQL describes them: "signature text,
+ * factor double precision, number bigint default -1". A result other than 0 ends this and is returned.
+ */
+int schema_tables(int version, int (*visit)(void *context, const char *table, const char *columns),
+                  void *context);
+
 /* How many tables and indices such a database has. */
 size_t schema_objects(int version);
 

@@ -1,6 +1,6 @@
 /* Ctrl-C and SIGTERM for commands that end cleanly: blocked, and looked for where it suits. */
-#ifndef CLI_INTERRUPT_H
-#define CLI_INTERRUPT_H
+#ifndef BASE_INTERRUPT_H
+#define BASE_INTERRUPT_H
 
 #include <stdbool.h>
 
