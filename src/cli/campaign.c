@@ -386,18 +386,22 @@ static int run_serve(const struct request *request, struct error *err)
     struct names names;
     struct http_server *server;
     struct campaign_site site;
+    char token[HTTP_TOKEN];
     int port = (int)request->settings->port;
     if (request->settings->port > 65535)
         return error_set(err, ERROR_USAGE, "--port takes 0 to 65535, not %lld", request->settings->port);
     int status = names_read(&names, request->url, err); /* a wrong address is told at once */
     names_release(&names);
-    if (status || http_server_open(&server, &port, err))
+    if (status || http_token_draw(token, err) || http_server_open(&server, &port, err))
         return -1;
     campaign_site_init(&site, request->url);
     interrupt_block();
-    wrap_printf(stdout, "http://127.0.0.1:%d/%s%s shows the campaigns of the database; Ctrl-C ends this.\n",
-                port, request->name ? request->name : "", request->name ? "/" : "");
-    struct http_site pages = {.answer = campaign_site_answer,
+    wrap_printf(stdout,
+                "http://127.0.0.1:%d/%s/%s%s shows the campaigns of the database to who knows this address; "
+                "Ctrl-C ends this.\n",
+                port, token, request->name ? request->name : "", request->name ? "/" : "");
+    struct http_site pages = {.token = token,
+                              .answer = campaign_site_answer,
                               .news = campaign_site_news,
                               .stop = stop_serving,
                               .period = TOP_SECONDS,
@@ -494,8 +498,10 @@ const struct command command_campaign = {
         "  init     make the campaign NAME, or bring it to this version; without NAME, bring all to it\n\n"
         "A worker is alive while it renews its lease, stuck when it does so for much longer than ranges\n"
         "usually take, lost when its lease has run out (another worker takes the range), and idle for a\n"
-        "minute after it returned one. The page is served on loopback alone: from another machine, use\n"
-        "'ssh -L 8642:localhost:8642 HOST'.\n",
+        "minute after it returned one. The page is served on loopback alone, at an address with a token "
+        "that\n"
+        "is drawn anew each time, so that no other user of the machine and no other website reads it; from\n"
+        "another machine, use 'ssh -L 8642:localhost:8642 HOST'.\n",
     .examples = "  assay campaign init postgresql://db.example/assay night\n"
                 "  assay campaign status postgresql://db.example/assay night\n"
                 "  assay campaign top service=assay\n"

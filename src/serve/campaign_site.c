@@ -115,11 +115,13 @@ void campaign_site_news(void *context, const char *topic, struct str *out)
     str_add(out, fresh_event(context, topic));
 }
 
-static void begin_page(struct str *out, const char *title)
+/* `root` leads from the page to the list of campaigns. */
+static void begin_page(struct str *out, const char *root, const char *title)
 {
     str_add(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>");
     markup_escape(out, title);
-    str_add(out, " · Assay campaign</title>\n<link rel=\"stylesheet\" href=\"/page.css\">\n<body>\n");
+    str_printf(out, " · Assay campaign</title>\n<link rel=\"stylesheet\" href=\"%spage.css\">\n<body>\n",
+               root);
 }
 
 struct listed {
@@ -134,7 +136,7 @@ static int list_campaign(void *context, const struct campaign_entry *entry, stru
     (void)err;
     if (!listed->count++)
         snprintf(listed->first, sizeof listed->first, "%s", entry->name);
-    str_add(&listed->items, "<li><a href=\"/");
+    str_add(&listed->items, "<li><a href=\"");
     markup_escape(&listed->items, entry->name);
     str_add(&listed->items, "/\">");
     markup_escape(&listed->items, entry->name);
@@ -154,7 +156,7 @@ static void answer_list(const struct campaign_site *site, struct http_answer *an
         snprintf(answer->location, sizeof answer->location, "/%s/", listed.first);
     } else {
         give(answer, html_type, still_policy, "");
-        begin_page(&answer->body, "All");
+        begin_page(&answer->body, "", "All");
         str_add(&answer->body, "<h1>Campaigns</h1>\n<ul>\n");
         str_add(&answer->body, listed.items.data);
         str_add(&answer->body, "</ul>\n");
@@ -175,7 +177,7 @@ static void add_fact(struct str *out, const char *word, const char *text)
 static void write_finding(struct str *out, const char *campaign, const struct campaign_finding *finding,
                           const struct str *report)
 {
-    begin_page(out, finding->name);
+    begin_page(out, "../../", finding->name);
     str_add(out, "<p><a href=\"../\">Campaign ");
     markup_escape(out, campaign);
     str_add(out, "</a></p>\n<h1>");

@@ -1,6 +1,7 @@
 /*
  * The pages of `assay campaign serve`: a list of the database's campaigns, one live page for each, and of
- * each finding its report and its map, from the bundles in the database.
+ * each finding its report and its map, from the bundles in the database. Links are relative, as all lies
+ * below the server's token.
  *
  *     /                         the campaigns; the page itself when there is only one
  *     /NAME/                    one campaign, live

@@ -14,6 +14,8 @@ const char *http_status_text(enum http_status status)
         return "Found";
     case HTTP_BAD:
         return "Bad Request";
+    case HTTP_FORBIDDEN:
+        return "Forbidden";
     case HTTP_NOT_FOUND:
         return "Not Found";
     case HTTP_METHOD:
@@ -152,20 +154,51 @@ static bool read_field(struct span line, struct span *name, struct span *value)
     return true;
 }
 
+/* What the fields tell about where the request goes and where it comes from. */
+struct origin {
+    size_t hosts, origins;
+    struct span host, origin;
+    bool elsewhere; /* a page of another address asks */
+};
+
+static bool is_same_origin(const struct origin *from)
+{
+    static const char scheme[] = "http://";
+    const size_t length = strlen(scheme);
+    return from->origin.length == length + from->host.length &&
+           strncasecmp(from->origin.text, scheme, length) == 0 &&
+           strncasecmp(from->origin.text + length, from->host.text, from->host.length) == 0;
+}
+
+static enum http_status judge_origin(const struct origin *from)
+{
+    if (from->hosts != 1 || from->origins > 1)
+        return HTTP_BAD;
+    if (!is_loopback(from->host))
+        return HTTP_WRONG_HOST;
+    return from->elsewhere || (from->origins && !is_same_origin(from)) ? HTTP_FORBIDDEN : HTTP_OK;
+}
+
 static enum http_status read_fields(struct span head)
 {
     struct span line, name, value;
-    enum http_status status = HTTP_OK;
-    size_t hosts = 0;
+    struct origin from = {0};
     while (head.length) {
         if (!take_until(&head, "\r\n", &line) || !read_field(line, &name, &value))
             return HTTP_BAD;
         if (span_is(name, "Transfer-Encoding") || (span_is(name, "Content-Length") && !span_is(value, "0")))
             return HTTP_BAD;
-        if (span_is(name, "Host") && (hosts++ || !is_loopback(value)))
-            status = hosts > 1 ? HTTP_BAD : HTTP_WRONG_HOST;
+        if (span_is(name, "Host")) {
+            from.hosts++;
+            from.host = value;
+        } else if (span_is(name, "Origin")) {
+            from.origins++;
+            from.origin = value;
+        } else if (span_is(name, "Sec-Fetch-Site")) {
+            from.elsewhere |= !span_is(value, "same-origin") && !span_is(value, "none");
+        }
     }
-    return hosts == 1 ? status : HTTP_BAD;
+    return judge_origin(&from);
 }
 
 enum http_status http_request_parse(struct http_request *request, const char *data, size_t size)

@@ -1,7 +1,8 @@
 /*
  * The head of an HTTP/1.1 request, as a page on loopback gets it from a browser. Nothing in it is trusted.
- * Only GET without a body is accepted, and only under a name of this machine's loopback: a page from
- * elsewhere whose name was made to point here (DNS rebinding) sends another one.
+ * Only GET without a body is accepted, only under a name of this machine's loopback (a page from elsewhere
+ * whose name was made to point here, by DNS rebinding, sends another one), and only from pages of the same
+ * address or from none: browsers tell in Sec-Fetch-Site and Origin.
  */
 #ifndef SERVE_HTTP_REQUEST_H
 #define SERVE_HTTP_REQUEST_H
@@ -16,6 +17,7 @@ enum http_status {
     HTTP_OK = 200,
     HTTP_FOUND = 302,
     HTTP_BAD = 400,
+    HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
     HTTP_METHOD = 405,
     HTTP_TIMEOUT = 408,

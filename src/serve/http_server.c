@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -70,7 +72,7 @@ static void send_some(struct connection *c)
         drain(c);
 }
 
-static void add_head(struct str *out, const struct http_answer *answer)
+static void add_head(struct str *out, const struct http_answer *answer, const char *token)
 {
     bool stream = *answer->topic;
     str_printf(out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", (int)answer->status,
@@ -78,7 +80,7 @@ static void add_head(struct str *out, const struct http_answer *answer)
     if (!stream)
         str_printf(out, "Content-Length: %zu\r\n", answer->body.length);
     if (answer->status == HTTP_FOUND)
-        str_printf(out, "Location: %s\r\n", answer->location);
+        str_printf(out, "Location: /%s%s\r\n", token, answer->location);
     if (answer->status == HTTP_METHOD)
         str_add(out, "Allow: GET\r\n");
     str_printf(
@@ -104,21 +106,39 @@ static void refuse(struct http_answer *answer, enum http_status status)
     answer->policy = NULL;
     *answer->topic = '\0';
     str_clear(&answer->body);
-    str_printf(&answer->body, "%s\n", http_status_text(status));
+    str_printf(&answer->body, "%s%s\n", http_status_text(status),
+               status == HTTP_FORBIDDEN
+                   ? ": open the address that 'assay campaign serve' printed, token included"
+                   : "");
+}
+
+/* Takes the token from the path; false when it is not there. The time that this takes tells nothing of it. */
+static bool take_token(struct http_request *request, const char *token)
+{
+    size_t length = strlen(token);
+    if (strlen(request->path) < length + 2)
+        return false;
+    unsigned differs = (unsigned)(request->path[length + 1] ^ '/');
+    for (size_t i = 0; i < length; i++)
+        differs |= (unsigned)(request->path[1 + i] ^ token[i]);
+    memmove(request->path, request->path + 1 + length, strlen(request->path + 1 + length) + 1);
+    return differs == 0;
 }
 
 static void answer_request(struct http_server *server, struct connection *c, const struct http_site *site,
-                           enum http_status status, const struct http_request *request)
+                           enum http_status status, struct http_request *request)
 {
     struct http_answer answer = {.status = HTTP_OK, .type = "text/plain; charset=utf-8"};
     str_init(&answer.body);
+    if (status == HTTP_OK && !take_token(request, site->token))
+        status = HTTP_FORBIDDEN;
     if (status == HTTP_OK)
         site->answer(site->context, request, &answer);
     else
         refuse(&answer, status);
     if (*answer.topic && count_streams(server) >= HTTP_STREAMS)
         refuse(&answer, HTTP_BUSY);
-    add_head(&c->out, &answer);
+    add_head(&c->out, &answer, site->token);
     str_append(&c->out, answer.body.data, answer.body.length);
     c->phase = *answer.topic ? PHASE_STREAM : PHASE_ANSWER;
     memcpy(c->topic, answer.topic, sizeof c->topic);
@@ -152,15 +172,36 @@ static void read_nothing(struct connection *c)
         end_connection(c);
 }
 
+/* Who has not sent a request yet makes room for others, then who has got an answer; the oldest first. */
+static struct connection *oldest_in(struct http_server *server, enum phase phase)
+{
+    struct connection *oldest = NULL;
+    for (size_t i = 0; i < HTTP_CONNECTIONS; i++) {
+        struct connection *c = &server->connections[i];
+        if (c->phase == phase && (!oldest || c->until < oldest->until))
+            oldest = c;
+    }
+    return oldest;
+}
+
+/* A place for one more connection; NULL when all are taken by answers and streams. */
+static struct connection *place_for_one(struct http_server *server)
+{
+    static const enum phase order[] = {PHASE_FREE, PHASE_HEAD, PHASE_DRAIN};
+    struct connection *found = NULL;
+    for (size_t i = 0; i < sizeof order / sizeof *order && !found; i++)
+        found = oldest_in(server, order[i]);
+    return found;
+}
+
 static void accept_one(struct http_server *server, int listener, double patience)
 {
-    struct connection *c = NULL;
-    for (size_t i = 0; i < HTTP_CONNECTIONS && !c; i++)
-        if (server->connections[i].phase == PHASE_FREE)
-            c = &server->connections[i];
+    struct connection *c = place_for_one(server);
     int fd = c ? accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
     if (fd < 0)
         return;
+    if (c->phase != PHASE_FREE)
+        end_connection(c);
     c->phase = PHASE_HEAD;
     c->fd = fd;
     c->patience = patience;
@@ -251,13 +292,12 @@ static void serve_connection(struct http_server *server, struct connection *c, s
 static int serve_once(struct http_server *server, const struct http_site *site, struct error *err)
 {
     struct pollfd polls[LISTENERS + HTTP_CONNECTIONS];
-    bool full = true;
     for (size_t i = 0; i < HTTP_CONNECTIONS; i++) {
         const struct connection *c = &server->connections[i];
-        full = full && c->phase != PHASE_FREE;
         polls[LISTENERS + i] =
             (struct pollfd){.fd = c->phase == PHASE_FREE ? -1 : c->fd, .events = wanted_events(c)};
     }
+    bool full = !place_for_one(server);
     for (size_t i = 0; i < LISTENERS; i++)
         polls[i] = (struct pollfd){.fd = full ? -1 : server->listeners[i], .events = POLLIN};
     if (poll(polls, LISTENERS + HTTP_CONNECTIONS, NAP_MS) < 0 && errno != EINTR)
@@ -278,6 +318,16 @@ int http_serve(struct http_server *server, const struct http_site *site, struct 
     while (!site->stop(site->context))
         if (serve_once(server, site, err))
             return -1;
+    return 0;
+}
+
+int http_token_draw(char token[HTTP_TOKEN], struct error *err)
+{
+    unsigned char bytes[(HTTP_TOKEN - 1) / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return error_errno(err, "cannot draw a token");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(token + 2 * i, 3, "%02x", bytes[i]);
     return 0;
 }
 

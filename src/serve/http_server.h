@@ -2,7 +2,12 @@
  * A small HTTP/1.1 server for pages that are looked at on the machine itself. It listens on loopback alone,
  * and is one thread: a request is answered whole, and streams of server-sent events get what is new every few
  * seconds. Every connection serves one request. A client that sends its request slowly, takes its answer
- * slowly or falls behind with its events is cut off, and there are never more than HTTP_CONNECTIONS.
+ * slowly or falls behind with its events is cut off, and there are never more than HTTP_CONNECTIONS: when
+ * they are taken, the oldest that has not sent its request yet makes room for the next.
+ *
+ * Loopback is open to every user of the machine. So all pages lie below a token that is drawn for each
+ * server, /TOKEN/; whoever does not know it gets nothing. It is no cookie, which browsers would send to other
+ * ports of the machine as well.
  */
 #ifndef SERVE_HTTP_SERVER_H
 #define SERVE_HTTP_SERVER_H
@@ -13,18 +18,20 @@
 
 #include <stdbool.h>
 
-enum { HTTP_CONNECTIONS = 64, HTTP_STREAMS = 32, HTTP_TOPIC = 64 };
+enum { HTTP_CONNECTIONS = 64, HTTP_STREAMS = 32, HTTP_TOPIC = 64, HTTP_TOKEN = 33 };
 
 struct http_answer {
     enum http_status status;
     const char *type;               /* "text/html; charset=utf-8" */
     const char *policy;             /* the Content-Security-Policy; NULL: nothing may be loaded or run */
-    char location[HTTP_PATH_LIMIT]; /* of HTTP_FOUND; without line breaks or spaces */
+    char location[HTTP_PATH_LIMIT]; /* of HTTP_FOUND, below the token; without line breaks or spaces */
     struct str body;
     char topic[HTTP_TOPIC]; /* not "": a stream of events, which begins with the body */
 };
 
 struct http_site {
+    const char *token; /* http_token_draw */
+    /* The path of the request is without the token. */
     void (*answer)(void *context, const struct http_request *request, struct http_answer *answer);
     /* Appends to *out what all streams of a topic are to get now. Called about every `period` seconds. */
     void (*news)(void *context, const char *topic, struct str *out);
@@ -33,6 +40,9 @@ struct http_site {
     double patience; /* seconds for a client to send its request, and to take some of what it is sent */
     void *context;
 };
+
+/* Draws 128 bits as hexadecimal digits. */
+int http_token_draw(char token[HTTP_TOKEN], struct error *err);
 
 struct http_server;
 

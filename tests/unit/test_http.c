@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #define HOST "Host: localhost:8642\r\n"
+#define TOKEN "0123456789abcdef"
 
 static void assert_status(const char *head, enum http_status expected)
 {
@@ -101,6 +102,31 @@ static void other_names_are_refused(void **state)
     }
 }
 
+static void other_sites_are_refused(void **state)
+{
+    (void)state;
+    assert_path("GET /x HTTP/1.1\r\n" HOST "Sec-Fetch-Site: same-origin\r\n\r\n", "/x");
+    assert_path("GET /x HTTP/1.1\r\nsec-fetch-site: none\r\n" HOST "\r\n", "/x");
+    assert_path("GET /x HTTP/1.1\r\nOrigin: http://localhost:8642\r\n" HOST "\r\n", "/x");
+    static const char *const fields[] = {
+        "Sec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: same-site\r\n", /* another port of this machine */
+        "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: \r\n",
+        "Origin: http://localhost:8643\r\n",
+        "Origin: http://localhost:86420\r\n",
+        "Origin: https://localhost:8642\r\n",
+        "Origin: http://evil.example\r\n",
+        "Origin: null\r\n",
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char head[300];
+        snprintf(head, sizeof head, "GET / HTTP/1.1\r\n" HOST "%s\r\n", fields[i]);
+        assert_status(head, HTTP_FORBIDDEN);
+    }
+    assert_status("GET / HTTP/1.1\r\n" HOST "Origin: a\r\nOrigin: http://localhost:8642\r\n\r\n", HTTP_BAD);
+}
+
 static void long_requests_are_refused(void **state)
 {
     struct str text;
@@ -121,12 +147,15 @@ static void long_requests_are_refused(void **state)
     str_release(&text);
 }
 
-/* A site whose every page names its path; /events is a stream, /large is large. */
+/* A site whose every page names its path; /events is a stream, /large is large, /away leads
+ * elsewhere. */
 static void answer(void *context, const struct http_request *request, struct http_answer *out)
 {
     (void)context;
     if (text_equal(request->path, "/events"))
         strcpy(out->topic, "night");
+    else if (text_equal(request->path, "/away"))
+        out->status = HTTP_FOUND, strcpy(out->location, "/there");
     else if (text_equal(request->path, "/large"))
         for (int i = 0; i < 1 << 19; i++)
             str_add(&out->body, "0123456789abcde\n");
@@ -165,7 +194,7 @@ static int start_server(void **state)
     child = fork();
     if (child == 0) {
         struct http_site site = {
-            .answer = answer, .news = news, .stop = stopped, .period = 0.1, .patience = 2};
+            .token = TOKEN, .answer = answer, .news = news, .stop = stopped, .period = 0.1, .patience = 2};
         int status = http_serve(server, &site, &err);
         http_server_close(server);
         _exit(status ? 1 : 0);
@@ -227,25 +256,61 @@ static void pages_are_served_with_their_guards(void **state)
     struct str out;
     (void)state;
     str_init(&out);
-    ask("GET /x HTTP/1.1\r\n" HOST "\r\n", &out);
+    ask("GET /" TOKEN "/x HTTP/1.1\r\n" HOST "\r\n", &out);
     assert_has(out, "HTTP/1.1 200 OK\r\n");
     assert_has(out, "Content-Length: 7\r\n");
     assert_has(out, "Content-Security-Policy: default-src 'none'");
     assert_has(out, "X-Content-Type-Options: nosniff\r\n");
     assert_has(out, "\r\n\r\npath /x");
-    ask("GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n", &out);
+    ask("GET /" TOKEN "/x HTTP/1.1\r\nHost: evil.example\r\n\r\n", &out);
     assert_has(out, "HTTP/1.1 421 ");
     assert_null(strstr(out.data, "path"));
     ask("POST /x HTTP/1.1\r\n" HOST "\r\n", &out);
     assert_has(out, "Allow: GET\r\n");
-    ask("GET /large HTTP/1.1\r\n" HOST "\r\n", &out);
+    ask("GET /" TOKEN "/large HTTP/1.1\r\n" HOST "\r\n", &out);
     assert_true(out.length > 8 << 20 && text_ends(out.data, "0123456789abcde\n"));
     str_release(&out);
 }
 
+static void only_the_token_opens_pages(void **state)
+{
+    static const char *const paths[] = {"/",
+                                        "/x",
+                                        "/" TOKEN,
+                                        "/" TOKEN "x/x",
+                                        "/0123456789abcdee/x",
+                                        "//" TOKEN "/x",
+                                        "/x/../" TOKEN "/x",
+                                        "/x?token=" TOKEN};
+    struct str out;
+    char head[200];
+    (void)state;
+    str_init(&out);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        snprintf(head, sizeof head, "GET %s HTTP/1.1\r\n" HOST "\r\n", paths[i]);
+        ask(head, &out);
+        assert_has(out, "HTTP/1.1 403 ");
+        assert_null(strstr(out.data, "path"));
+        assert_null(strstr(out.data, TOKEN));
+    }
+    ask("GET /" TOKEN "/away HTTP/1.1\r\n" HOST "\r\n", &out);
+    assert_has(out, "Location: /" TOKEN "/there\r\n");
+    str_release(&out);
+}
+
+static void tokens_differ(void **state)
+{
+    char one[HTTP_TOKEN], other[HTTP_TOKEN];
+    (void)state;
+    assert_int_equal(http_token_draw(one, NULL), 0);
+    assert_int_equal(http_token_draw(other, NULL), 0);
+    assert_int_equal(strspn(one, "0123456789abcdef"), HTTP_TOKEN - 1);
+    assert_string_not_equal(one, other);
+}
+
 static void events_are_streamed(void **state)
 {
-    const char *request = "GET /events HTTP/1.1\r\n" HOST "\r\n";
+    const char *request = "GET /" TOKEN "/events HTTP/1.1\r\n" HOST "\r\n";
     struct str out;
     int fd = dial();
     (void)state;
@@ -261,28 +326,40 @@ static void events_are_streamed(void **state)
     str_release(&out);
 }
 
-/* Idle connections use every place, and are told to go in time for others. */
-static void slow_clients_are_cut_off(void **state)
+/* Idle connections use every place, and make room for others at once. */
+static void slow_clients_hold_nobody(void **state)
 {
-    enum { MANY = HTTP_CONNECTIONS + 20 };
+    enum { MANY = 200 };
     int idle[MANY];
     struct str out;
     (void)state;
     str_init(&out);
-    for (size_t i = 0; i < MANY; i++)
+    for (size_t i = 0; i < MANY; i++) {
         idle[i] = dial();
-    send(idle[0], "GET /slow", 9, MSG_NOSIGNAL);
+        send(idle[i], "GET /slow", 9, MSG_NOSIGNAL);
+    }
     double start = clock_seconds();
-    ask("GET /x HTTP/1.1\r\n" HOST "\r\n", &out);
+    ask("GET /" TOKEN "/x HTTP/1.1\r\n" HOST "\r\n", &out);
     assert_has(out, "path /x");
-    assert_true(clock_seconds() - start < 20);
-    listen_to(idle[0], &out, 5);
-    assert_has(out, "HTTP/1.1 408 ");
+    assert_true(clock_seconds() - start < 1.5); /* their patience is 2 seconds */
     for (size_t i = 0; i < MANY; i++)
         close(idle[i]);
-    /* One that takes nothing of a large answer. */
+    str_release(&out);
+}
+
+static void slow_clients_are_cut_off(void **state)
+{
+    struct str out;
+    (void)state;
+    str_init(&out);
     int fd = dial();
-    const char *request = "GET /large HTTP/1.1\r\n" HOST "\r\n";
+    send(fd, "GET /slow", 9, MSG_NOSIGNAL);
+    listen_to(fd, &out, 8);
+    assert_has(out, "HTTP/1.1 408 ");
+    close(fd);
+    /* One that takes nothing of a large answer. */
+    fd = dial();
+    const char *request = "GET /" TOKEN "/large HTTP/1.1\r\n" HOST "\r\n";
     send(fd, request, strlen(request), MSG_NOSIGNAL);
     usleep(6000000);
     listen_to(fd, &out, 5);
@@ -295,7 +372,7 @@ static void streams_leave_room_for_pages(void **state)
 {
     enum { MANY = HTTP_STREAMS + 5 };
     int fds[MANY];
-    const char *request = "GET /events HTTP/1.1\r\n" HOST "\r\n";
+    const char *request = "GET /" TOKEN "/events HTTP/1.1\r\n" HOST "\r\n";
     struct str out;
     (void)state;
     str_init(&out);
@@ -305,7 +382,7 @@ static void streams_leave_room_for_pages(void **state)
     }
     listen_to(fds[MANY - 1], &out, 5);
     assert_has(out, "HTTP/1.1 503 ");
-    ask("GET /x HTTP/1.1\r\n" HOST "\r\n", &out);
+    ask("GET /" TOKEN "/x HTTP/1.1\r\n" HOST "\r\n", &out);
     assert_has(out, "path /x");
     for (size_t i = 0; i < MANY; i++)
         close(fds[i]);
@@ -328,9 +405,13 @@ int main(void)
         cmocka_unit_test(requests_are_read),
         cmocka_unit_test(bad_requests_are_refused),
         cmocka_unit_test(other_names_are_refused),
+        cmocka_unit_test(other_sites_are_refused),
+        cmocka_unit_test(tokens_differ),
         cmocka_unit_test(long_requests_are_refused),
         cmocka_unit_test_setup_teardown(pages_are_served_with_their_guards, start_server, stop_server),
         cmocka_unit_test_setup_teardown(events_are_streamed, start_server, stop_server),
+        cmocka_unit_test_setup_teardown(only_the_token_opens_pages, start_server, stop_server),
+        cmocka_unit_test_setup_teardown(slow_clients_hold_nobody, start_server, stop_server),
         cmocka_unit_test_setup_teardown(slow_clients_are_cut_off, start_server, stop_server),
         cmocka_unit_test_setup_teardown(streams_leave_room_for_pages, start_server, stop_server),
         cmocka_unit_test_setup_teardown(a_port_in_use_is_named, start_server, stop_server),
