@@ -173,8 +173,9 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     ort->library = open_library(call);
     if (!ort->library || open_api(call, ort, version) < 0)
         return -1;
-    if (ort_check(call, ORT_STAGE_START, ort->api->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "assay", &ort->env)) <
-            0 ||
+    if (ort_check(call, ORT_STAGE_START,
+                  ort->api->CreateEnvWithCustomLogger(ort_log, ort, ORT_LOGGING_LEVEL_FATAL, "assay",
+                                                      &ort->env)) < 0 ||
         ort_check(call, ORT_STAGE_START, ort->api->CreateSessionOptions(&ort->options)) < 0 ||
         ort_check(call, ORT_STAGE_START,
                   ort->api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &ort->memory)) < 0 ||
@@ -192,6 +193,7 @@ static void unload(struct adapter_call *call)
     for (size_t i = 0; i < loaded->n_outputs; i++)
         ort->allocator->Free(ort->allocator, loaded->outputs[i]);
     free(loaded->outputs);
+    ort_trace_end(ort);
     if (loaded->session)
         ort->api->ReleaseSession(loaded->session);
     *loaded = (struct ort_session){0};
@@ -258,26 +260,33 @@ static int choose_outputs(struct adapter_call *call, const struct adapter_model 
     return 0;
 }
 
-static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
+static int make_session(struct adapter_call *call, const struct adapter_model *model)
 {
     struct ort *ort = call->engine;
-    OrtStatus *status;
-    unload(call);
-    if (model->path) {
-        status = ort->api->CreateSession(ort->env, model->path, ort->options, &ort->loaded.session);
-    } else {
-        status = ort->api->CreateSessionFromArray(ort->env, model->data, model->size, ort->options,
-                                                  &ort->loaded.session);
-    }
+    bool traced = adapter_traces(call), direct = traced && !ort->reload_options;
+    if (traced && ort_trace_start(call) < 0)
+        return -1;
+    const OrtSessionOptions *options = direct ? ort->trace.options : ort->options;
+    OrtStatus *status = model->path
+                            ? ort->api->CreateSession(ort->env, model->path, options, &ort->loaded.session)
+                            : ort->api->CreateSessionFromArray(ort->env, model->data, model->size, options,
+                                                               &ort->loaded.session);
     if (ort_check(call, ORT_STAGE_LOAD, status) < 0) {
         ort->loaded.session = NULL;
         return -1;
     }
-    if (ort->reload_options && ort_reload(call) < 0) {
-        unload(call);
+    if (ort->reload_options && ort_reload(call, traced ? ort->trace.options : ort->reload_options) < 0)
         return -1;
-    }
-    if (list_inputs(call, loaded) < 0 || list_outputs(call, loaded) < 0 || choose_outputs(call, model) < 0) {
+    if (traced)
+        ort_trace_loaded(call, model);
+    return 0;
+}
+
+static int load(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded)
+{
+    unload(call);
+    if (make_session(call, model) < 0 || list_inputs(call, loaded) < 0 || list_outputs(call, loaded) < 0 ||
+        choose_outputs(call, model) < 0) {
         unload(call);
         return -1;
     }
@@ -351,6 +360,8 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     }
     if (result == 0)
         result = run_session(call, &values, count);
+    if (adapter_traces(call))
+        ort_trace_ran(call);
     for (size_t i = 0; i < session->n_outputs && result == 0; i++)
         result = ort_value_out(call, values.outputs[i], adapter_output(outputs, session->outputs[i]));
     run_values_release(ort, &values, count, session->n_outputs);

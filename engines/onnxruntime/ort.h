@@ -7,6 +7,7 @@
 #define ONNXRUNTIME_ORT_H
 
 #include "adapter.h"
+#include "model/model.h"
 
 #include <onnxruntime_c_api.h>
 
@@ -15,6 +16,15 @@ struct ort_session {
     OrtSession *session;
     size_t n_outputs;
     char **outputs; /* the wanted ones, in the order wanted */
+};
+
+/* Of a model whose load asked for a trace; else all NULL. */
+struct ort_trace {
+    OrtSessionOptions *options; /* as those of other sessions, with a profile and a log */
+    struct adapter_call *load;  /* the load under way, which the log tells passes to */
+    struct model *original,
+        *optimised;        /* as it was given, and what the library made of it; NULL: not known */
+    struct trace *kernels; /* those of the first run; NULL: none yet */
 };
 
 struct ort {
@@ -32,6 +42,7 @@ struct ort {
     char *reload_path; /* where `options` let the optimised model be saved */
     bool reload_keep;  /* it was the user who named the file */
     struct ort_session loaded;
+    struct ort_trace trace;
 };
 
 enum ort_stage { ORT_STAGE_START, ORT_STAGE_LOAD, ORT_STAGE_RUN };
@@ -46,10 +57,22 @@ int ort_check(struct adapter_call *call, enum ort_stage stage, OrtStatus *status
 int ort_value_in(struct adapter_call *call, const struct value *value, OrtValue **out);
 int ort_value_out(struct adapter_call *call, const OrtValue *from, struct value *value);
 
+/* What the library logs: passes for a trace; the rest is not asked for, or goes to stderr. */
+void ORT_API_CALL ort_log(void *context, OrtLoggingLevel severity, const char *category, const char *id,
+                          const char *place, const char *message);
+/* Before a model is loaded that is to be traced: makes the options of its session. */
+int ort_trace_start(struct adapter_call *call);
+void ort_trace_loaded(struct adapter_call *call, const struct adapter_model *model); /* after that */
+void ort_trace_ran(struct adapter_call *call);                                       /* after each run */
+void ort_trace_end(struct ort *ort); /* before its session is released */
+
+/* A path in the worker's scratch folder; heap. */
+char *ort_scratch_file(const char *ending);
+
 /* Prepares for knob reload. Called when all other options are set. */
 int ort_reload_start(struct adapter_call *call, const char *save);
-/* Replaces the session, which was made with `options`, by one of the model that it saved. */
-int ort_reload(struct adapter_call *call);
+/* Replaces the session, which was made with `options`, by one of the model that it saved, made with these. */
+int ort_reload(struct adapter_call *call, const OrtSessionOptions *options);
 
 /* Runs the loaded model through an IoBinding. The outputs are those of the session, in its order; the caller
  * releases each. */

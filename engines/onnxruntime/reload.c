@@ -13,13 +13,12 @@
 enum { RELOAD_NO, RELOAD_ONNX, RELOAD_OWN }; /* in the order of the knob's values */
 
 /* A worker's TMPDIR is its scratch folder; elsewhere the number of the process keeps workers apart. */
-static char *scratch_file(const char *ending)
+char *ort_scratch_file(const char *ending)
 {
     const char *folder = getenv("TMPDIR");
     struct str path;
     str_init(&path);
-    str_printf(&path, "%s/assay-optimised-%ld.%s", folder && *folder ? folder : "/tmp", (long)getpid(),
-               ending);
+    str_printf(&path, "%s/assay-%ld.%s", folder && *folder ? folder : "/tmp", (long)getpid(), ending);
     return str_detach(&path);
 }
 
@@ -41,8 +40,9 @@ int ort_reload_start(struct adapter_call *call, const char *save)
     if (format <= RELOAD_NO)
         return format;
     ort->reload_keep = save[0] != '\0';
-    ort->reload_path =
-        ort->reload_keep ? memory_strdup(save) : scratch_file(format == RELOAD_OWN ? "ort" : "onnx");
+    ort->reload_path = ort->reload_keep
+                           ? memory_strdup(save)
+                           : ort_scratch_file(format == RELOAD_OWN ? "optimised.ort" : "optimised.onnx");
     /* The copy is made before the path is set: the second session saves nothing. */
     if (ort_check(call, ORT_STAGE_START, ort->api->CloneSessionOptions(ort->options, &ort->reload_options)) <
             0 ||
@@ -54,13 +54,12 @@ int ort_reload_start(struct adapter_call *call, const char *save)
     return format == RELOAD_OWN ? set_format(call, ort) : 0;
 }
 
-int ort_reload(struct adapter_call *call)
+int ort_reload(struct adapter_call *call, const OrtSessionOptions *options)
 {
     struct ort *ort = call->engine;
     ort->api->ReleaseSession(ort->loaded.session);
     ort->loaded.session = NULL;
-    OrtStatus *status =
-        ort->api->CreateSession(ort->env, ort->reload_path, ort->reload_options, &ort->loaded.session);
+    OrtStatus *status = ort->api->CreateSession(ort->env, ort->reload_path, options, &ort->loaded.session);
     /* What the session still wants of it stays mapped. */
     if (!ort->reload_keep)
         unlink(ort->reload_path);

@@ -44,15 +44,16 @@ static const char *tame(struct arena *arena, const char *text)
 }
 
 /* Values are found by their names, which are those of the model: long ones are left out, not shortened. */
-static void copy_outputs(struct trace *trace, struct trace_step *to, const struct trace_step *from)
+static void set_outputs(struct trace *trace, struct trace_step *to, const char *const *names, size_t count)
 {
+    trace->n_outputs -= to->n_outputs;
     size_t room = TRACE_OUTPUTS - trace->n_outputs;
-    size_t count = from->n_outputs < room ? from->n_outputs : room;
+    count = count < room ? count : room;
     const char **outputs = arena_array(&trace->arena, count, sizeof *outputs);
     to->n_outputs = 0;
     for (size_t i = 0; i < count; i++)
-        if (strlen(from->outputs[i]) < TRACE_NAME && !clean_find_hidden(from->outputs[i]))
-            outputs[to->n_outputs++] = arena_strdup(&trace->arena, from->outputs[i]);
+        if (*names[i] && strlen(names[i]) < TRACE_NAME && !clean_find_hidden(names[i]))
+            outputs[to->n_outputs++] = arena_strdup(&trace->arena, names[i]);
     to->outputs = outputs;
     trace->n_outputs += to->n_outputs;
 }
@@ -69,7 +70,13 @@ void trace_add(struct trace *trace, const struct trace_step *step)
                               .name = tame(&trace->arena, step->name),
                               .device = tame(&trace->arena, step->device),
                               .pass = tame(&trace->arena, step->pass)};
-    copy_outputs(trace, to, step);
+    set_outputs(trace, to, step->outputs, step->n_outputs);
+}
+
+void trace_set_outputs(struct trace *trace, size_t from, const char *const *outputs, size_t count)
+{
+    for (size_t i = from; i < trace->count; i++)
+        set_outputs(trace, &trace->steps[i], outputs, count);
 }
 
 static bool computes(const struct trace_step *step, const char *value)
@@ -152,12 +159,12 @@ static void add_list(const struct name_list *list, const char *before, struct st
 void trace_words(const struct trace *trace, const char *value, struct str *out)
 {
     struct name_list kernels = {0}, passes = {0}, all_passes = {0};
-    const struct trace_step *only = trace_find(trace, value);
+    bool known = trace_find(trace, value) != NULL;
     for (size_t i = 0; trace && i < trace->count; i++) {
         const struct trace_step *step = &trace->steps[i];
         if (step->kind == TRACE_PASS) {
             list_name(&all_passes, step->name, "");
-        } else if (!only || only == step) {
+        } else if (!known || computes(step, value)) {
             list_name(&kernels, step->name, step->device);
             list_name(&passes, step->pass, "");
         }

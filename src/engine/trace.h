@@ -49,6 +49,9 @@ void trace_free(struct trace *trace); /* accepts NULL */
 
 void trace_add(struct trace *trace, const struct trace_step *step); /* copies it */
 
+/* Gives the steps from number `from` on the values that they computed. */
+void trace_set_outputs(struct trace *trace, size_t from, const char *const *outputs, size_t count);
+
 /* The last kernel that computed this value; NULL: the trace does not say. */
 const struct trace_step *trace_find(const struct trace *trace, const char *value);
 
@@ -60,7 +63,7 @@ const struct trace_step *trace_find(const struct trace *trace, const char *value
 const char *const *trace_names(const struct trace *trace, struct arena *arena, size_t *count);
 
 /*
- * Appends who computed a value, or, with NULL or a value that the trace does not know, the whole model:
+ * Appends what computed a value, or, with NULL or a value that the trace does not know, the whole model:
  * "computed by FusedConv, CPUExecutionProvider, after ConvActivationFusion". Nothing for a trace without
  * kernels.
  */
