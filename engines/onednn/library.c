@@ -2,6 +2,8 @@
 
 #include "base/memory.h"
 
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,12 +187,31 @@ const struct md *library_describe_image(struct library *lib, const struct view *
                                       : library_describe_free(lib, view);
 }
 
+void library_tell(struct library *lib, library_teller *tell, void *context)
+{
+    lib->tell = tell;
+    lib->tell_context = context;
+}
+
+static void tell_primitive(const struct library *lib, const_dnnl_primitive_desc_t pd)
+{
+    char kernel[200];
+    const char *name = NULL;
+    dnnl_primitive_kind_t kind;
+    if (!lib->tell || dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind) ||
+        dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) || !name)
+        return;
+    snprintf(kernel, sizeof kernel, "%s %s", dnnl_prim_kind2str(kind), name);
+    lib->tell(lib->tell_context, kernel);
+}
+
 static int run_primitive(struct library *lib, dnnl_primitive_desc_t pd, int count,
                          const dnnl_exec_arg_t *args, struct error *err)
 {
     dnnl_primitive_t primitive;
     if (library_check(dnnl_primitive_create(&primitive, pd), "primitive", err))
         return -1;
+    tell_primitive(lib, pd);
     int result = library_check(dnnl_primitive_execute(primitive, lib->stream, count, args), "execution", err);
     if (!result)
         result = library_check(dnnl_stream_wait(lib->stream), "execution", err);

@@ -25,6 +25,9 @@ struct library;
 
 int library_open(struct library **library, const char *isa, const char *impl, enum layout layout,
                  struct str *version, struct error *err);
+/* From now on each primitive that runs is told by its kind and implementation: "convolution jit:avx2". */
+typedef void library_teller(void *context, const char *kernel);
+void library_tell(struct library *library, library_teller *tell, void *context);
 void library_close(struct library *library);
 
 /* Elements with the type, dimensions and strides that the library should see. Rank is at least 1: a scalar is

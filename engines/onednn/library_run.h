@@ -23,6 +23,8 @@ struct library {
     char nothing;                              /* an address for tensors without elements */
     struct md *descriptions[MAX_DESCRIPTIONS]; /* of the call under way */
     size_t n_descriptions;
+    library_teller *tell; /* may be NULL */
+    void *tell_context;
 };
 
 struct argument {

@@ -117,6 +117,11 @@ static int read_layout(const char *name, enum layout *layout)
     return -1;
 }
 
+static void tell(void *call, const char *kernel)
+{
+    adapter_trace_kernel(call, kernel, NULL, NULL);
+}
+
 static int start(struct adapter_call *call, void **engine, struct str *version)
 {
     struct error err = {0};
@@ -128,6 +133,8 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     int result = library_open(&library, adapter_knob(call->adapter, "isa"),
                               adapter_knob(call->adapter, "impl"), layout, version, &err);
     *engine = library;
+    if (library)
+        library_tell(library, tell, call);
     return result ? adapter_fail(call, ADAPTER_REJECTED, "%s", err.message) : 0;
 }
 

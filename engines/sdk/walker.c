@@ -133,6 +133,12 @@ static int borrow_node(const struct walker *walker, struct walk_call *call, cons
     return result;
 }
 
+/* Whether the walker computes the node itself, as its row does not take the type. */
+static bool computed_here(const struct walk_call *call)
+{
+    return done_here(call->node) && (!call->row || !dtype_in(call->inputs[0]->type, call->row->types));
+}
+
 static int compute(const struct walker *walker, struct walk_call *call, const struct value *captured,
                    size_t n_captured)
 {
@@ -140,9 +146,8 @@ static int compute(const struct walker *walker, struct walk_call *call, const st
         return borrow_node(walker, call, captured, n_captured);
     struct bounded *inferred = memory_zeroed(call->n_outputs, sizeof *inferred);
     int result = infer(call, inferred, call->n_outputs);
-    bool here = done_here(call->node) && (!call->row || !dtype_in(call->inputs[0]->type, call->row->types));
     if (!result)
-        result = !here ? call_row(call, inferred) : do_here(call, inferred);
+        result = !computed_here(call) ? call_row(call, inferred) : do_here(call, inferred);
     for (size_t i = 0; i < call->n_outputs; i++)
         bounded_release(&inferred[i]);
     free(inferred);
@@ -218,6 +223,18 @@ static bool outputs_made(const struct walk_call *call)
     return true;
 }
 
+/* Steps from `before` on are the node's. */
+static void tell_node(struct walk_call *call, size_t before)
+{
+    struct trace *trace = call->adapter->trace;
+    const char *device = call->row && !computed_here(call) ? NULL
+                         : done_here(call->node)           ? "walker"
+                                                           : "reference";
+    if (trace->count == before)
+        adapter_trace_kernel(call->adapter, call->node->op_type, device, NULL);
+    trace_set_outputs(trace, before, (const char *const *)call->node->output, call->node->n_output);
+}
+
 static int run_node(const struct walker *walker, struct walk_slot *slots, size_t number, struct error *err)
 {
     const Onnx__NodeProto *node = walker->graph.model->graph->node[number];
@@ -227,6 +244,7 @@ static int run_node(const struct walker *walker, struct walk_slot *slots, size_t
     struct value *captured = NULL;
     struct walk_call call = {
         .engine = walker->engine,
+        .adapter = walker->call,
         .row = walker->rows[number],
         .node = node,
         .opset = walker->opset,
@@ -236,11 +254,15 @@ static int run_node(const struct walker *walker, struct walk_slot *slots, size_t
         .outputs = outputs,
         .err = err,
     };
+    size_t told = adapter_traces(walker->call) ? walker->call->trace->count : 0;
     int result = gather_inputs(walker, slots, node, inputs, err);
     if (!call.row && !done_here(node))
         captured = used_values(walker, slots, number, &n_captured);
-    if (!result)
+    bool gathered = !result;
+    if (gathered)
         result = compute(walker, &call, captured, n_captured);
+    if (gathered && adapter_traces(walker->call))
+        tell_node(&call, told);
     if (!result && !outputs_made(&call))
         result = walk_unsupported(&call, "one of its outputs");
     if (!result)
@@ -423,6 +445,7 @@ static int walk_start(struct adapter_call *call, void **engine, struct str *vers
     const struct walk_library *library = ((const struct walk_adapter *)call->adapter)->library;
     struct walker *walker = memory_zeroed(1, sizeof *walker);
     walker->library = library;
+    walker->call = call;
     walker->borrow = strcmp(adapter_knob(call->adapter, "borrow"), "on") == 0;
     *engine = walker;
     return library->start ? library->start(call, &walker->engine, version) : 0;

@@ -11,6 +11,9 @@
  * unsupported; with the knob borrow=on the reference computes such operators instead, and they are listed in
  * Loaded.borrowed.
  *
+ * Traces: a row tells the kernels that the library uses by adapter_trace_kernel(call->adapter, ...); of a row
+ * that tells none the operator's name is told. What the walker or the reference computes has that as device.
+ *
  * Gradients: the walker goes backwards by the chain rule, with the slopes that rows give for single nodes. A
  * node on the way whose row has no gradient, or that is borrowed, makes the gradient unsupported.
  */
@@ -26,7 +29,8 @@ struct walk_row;
 
 /* One node to compute. */
 struct walk_call {
-    void *engine; /* what `start` of the library returned */
+    void *engine;                 /* what `start` of the library returned */
+    struct adapter_call *adapter; /* for adapter_trace_kernel, to which the walker adds the node's outputs */
     const struct walk_row *row;
     const Onnx__NodeProto *node;
     int opset;

@@ -192,6 +192,7 @@ static int reverse_node(struct reverse *r, size_t number)
     struct tensor *slopes = memory_zeroed(node->n_input + 1, sizeof *slopes);
     bool *wanted = memory_zeroed(node->n_input + 1, sizeof *wanted);
     struct walk_call call = {.engine = walker->engine,
+                             .adapter = walker->call,
                              .row = walker->rows[number],
                              .node = node,
                              .opset = walker->opset,

@@ -11,6 +11,7 @@
 struct walker {
     const struct walk_library *library;
     void *engine;
+    struct adapter_call *call; /* the adapter's, of which there is one */
     bool borrow;
     struct adapter_graph graph;
     int opset;

@@ -97,18 +97,67 @@ static void give_result(struct net *net)
     net_permute(net->result, net->target->data, 4, nhwc, to_nchw);
 }
 
+void net_note(struct net *net, const char *function)
+{
+    if (net->n_defined < NET_MAX_VALUES)
+        net->defined[net->n_defined++] = function;
+}
+
+#ifdef XNN_FLAG_BASIC_PROFILING
+static const uint32_t profiling = XNN_FLAG_BASIC_PROFILING;
+
+/* The operators that ran, by the library's own names, which follow one another. */
+static bool tell_profile(const struct net *net, xnn_runtime_t runtime)
+{
+    size_t size = 0;
+    if (xnn_get_runtime_profiling_info(runtime, xnn_profile_info_operator_name, 0, NULL, &size) !=
+            xnn_status_out_of_memory ||
+        !size)
+        return false;
+    char *names = memory_zeroed(size + 1, 1);
+    enum xnn_status status =
+        xnn_get_runtime_profiling_info(runtime, xnn_profile_info_operator_name, size, names, &size);
+    for (const char *at = names; status == xnn_status_success && *at && at < names + size;
+         at += strlen(at) + 1)
+        adapter_trace_kernel(net->call->adapter, at, NULL, NULL);
+    free(names);
+    return status == xnn_status_success;
+}
+#else
+/* Releases before 2022-11 have no profile. */
+static const uint32_t profiling = 0;
+
+static bool tell_profile(const struct net *net, xnn_runtime_t runtime)
+{
+    (void)net, (void)runtime;
+    return false;
+}
+#endif
+
+/* Where there is no profile, the operators that were defined. */
+static void tell_operators(const struct net *net, xnn_runtime_t runtime)
+{
+    static const char prefix[] = "xnn_define_";
+    if (!adapter_traces(net->call->adapter) || (runtime && tell_profile(net, runtime)))
+        return;
+    for (size_t i = 0; i < net->n_defined; i++)
+        adapter_trace_kernel(net->call->adapter, net->defined[i] + strlen(prefix), NULL, NULL);
+}
+
 int net_finish(struct net *net, enum xnn_status defined)
 {
     xnn_runtime_t runtime = NULL;
     enum xnn_status status = net->failed ? xnn_status_unsupported_parameter : defined;
     if (status == xnn_status_success)
-        status = xnn_create_runtime_v2(net->graph, NULL, 0, &runtime);
+        status = xnn_create_runtime_v2(net->graph, NULL, adapter_traces(net->call->adapter) ? profiling : 0,
+                                       &runtime);
     if (status == xnn_status_success)
         status = xnn_setup_runtime(runtime, net->n_external, net->external);
     if (status == xnn_status_success)
         status = xnn_invoke_runtime(runtime);
     if (status == xnn_status_success)
         give_result(net);
+    tell_operators(net, runtime);
     if (runtime)
         xnn_delete_runtime(runtime);
     release(net);

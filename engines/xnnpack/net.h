@@ -7,7 +7,7 @@
  *     if (net_init(&net, call))
  *         return -1;
  *     uint32_t x = net_input(&net, tensor), y = net_output(&net, &call->outputs[0]);
- *     return net_finish(&net, xnn_define_abs(net.graph, x, y, 0));
+ *     return net_finish(&net, NET_DEFINE(&net, xnn_define_abs)(net.graph, x, y, 0));
  *
  * When a value cannot be made, its id is XNN_INVALID_VALUE_ID and net_finish fails, so the calls in between
  * need no checks.
@@ -28,6 +28,8 @@ struct net {
     float *buffers[NET_MAX_VALUES];
     struct xnn_external_value external[NET_MAX_VALUES];
     bool failed; /* a value could not be made */
+    size_t n_defined;
+    const char *defined[NET_MAX_VALUES]; /* the library's functions that defined its operators */
     /* The output: its memory in the library's layout, the tensor to fill in, and whether it is an image. */
     float *result;
     struct tensor *target;
@@ -35,6 +37,10 @@ struct net {
 };
 
 int net_init(struct net *net, struct walk_call *call);
+
+/* The library's function, whose name is noted for a trace. */
+#define NET_DEFINE(net, function) (net_note(net, #function), function)
+void net_note(struct net *net, const char *function);
 
 /* Runs and frees the subgraph; `defined` is what the last xnn_define_ call returned. */
 int net_finish(struct net *net, enum xnn_status defined);

@@ -7,21 +7,25 @@
 int run_unary(struct walk_call *call)
 {
     typedef enum xnn_status define_unary(xnn_subgraph_t, uint32_t, uint32_t, uint32_t);
-    static define_unary *const defines[] = {
-        [UNARY_ABS] = xnn_define_abs,
-        [UNARY_ROUND] = xnn_define_bankers_rounding,
-        [UNARY_CEIL] = xnn_define_ceiling,
-        [UNARY_FLOOR] = xnn_define_floor,
-        [UNARY_HARD_SWISH] = xnn_define_hardswish,
-        [UNARY_NEG] = xnn_define_negate,
-        [UNARY_SIGMOID] = xnn_define_sigmoid,
-        [UNARY_SQRT] = xnn_define_square_root,
+    static const struct {
+        const char *name;
+        define_unary *define;
+    } rows[] = {
+        [UNARY_ABS] = {"xnn_define_abs", xnn_define_abs},
+        [UNARY_ROUND] = {"xnn_define_bankers_rounding", xnn_define_bankers_rounding},
+        [UNARY_CEIL] = {"xnn_define_ceiling", xnn_define_ceiling},
+        [UNARY_FLOOR] = {"xnn_define_floor", xnn_define_floor},
+        [UNARY_HARD_SWISH] = {"xnn_define_hardswish", xnn_define_hardswish},
+        [UNARY_NEG] = {"xnn_define_negate", xnn_define_negate},
+        [UNARY_SIGMOID] = {"xnn_define_sigmoid", xnn_define_sigmoid},
+        [UNARY_SQRT] = {"xnn_define_square_root", xnn_define_square_root},
     };
     struct net net;
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
-    return net_finish(&net, defines[call->row->kind](net.graph, x, y, 0));
+    net_note(&net, rows[call->row->kind].name);
+    return net_finish(&net, rows[call->row->kind].define(net.graph, x, y, 0));
 }
 
 static bool read_scalar(const struct walk_call *call, size_t index, float *value)
@@ -43,7 +47,7 @@ int run_clip(struct walk_call *call)
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
-    return net_finish(&net, xnn_define_clamp(net.graph, low, high, x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_clamp)(net.graph, low, high, x, y, 0));
 }
 
 int run_elu(struct walk_call *call)
@@ -52,7 +56,8 @@ int run_elu(struct walk_call *call)
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
-    return net_finish(&net, xnn_define_elu(net.graph, node_float(call->node, "alpha", 1), x, y, 0));
+    return net_finish(
+        &net, NET_DEFINE(&net, xnn_define_elu)(net.graph, node_float(call->node, "alpha", 1), x, y, 0));
 }
 
 int run_leaky_relu(struct walk_call *call)
@@ -61,8 +66,8 @@ int run_leaky_relu(struct walk_call *call)
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
-    return net_finish(&net,
-                      xnn_define_leaky_relu(net.graph, node_float(call->node, "alpha", 0.01F), x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_leaky_relu)(
+                                net.graph, node_float(call->node, "alpha", 0.01F), x, y, 0));
 }
 
 /* clamp(alpha * x + beta, 0, 1) */
@@ -76,9 +81,10 @@ int run_hard_sigmoid(struct walk_call *call)
     uint32_t alpha = net_number(&net, node_float(call->node, "alpha", 0.2F));
     uint32_t beta = net_number(&net, node_float(call->node, "beta", 0.5F));
     uint32_t product = net_inner(&net, shape->rank, shape->dims);
-    enum xnn_status status = xnn_define_multiply2(net.graph, -INFINITY, INFINITY, x, alpha, product, 0);
+    enum xnn_status status =
+        NET_DEFINE(&net, xnn_define_multiply2)(net.graph, -INFINITY, INFINITY, x, alpha, product, 0);
     if (status == xnn_status_success)
-        status = xnn_define_add2(net.graph, 0, 1, product, beta, y, 0);
+        status = NET_DEFINE(&net, xnn_define_add2)(net.graph, 0, 1, product, beta, y, 0);
     return net_finish(&net, status);
 }
 
@@ -89,7 +95,8 @@ int run_reciprocal(struct walk_call *call)
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
     uint32_t one = net_number(&net, 1);
-    return net_finish(&net, xnn_define_divide(net.graph, -INFINITY, INFINITY, one, x, y, 0));
+    return net_finish(&net,
+                      NET_DEFINE(&net, xnn_define_divide)(net.graph, -INFINITY, INFINITY, one, x, y, 0));
 }
 
 int run_pow(struct walk_call *call)
@@ -103,24 +110,24 @@ int run_pow(struct walk_call *call)
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
-    return net_finish(&net, xnn_define_square(net.graph, x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_square)(net.graph, x, y, 0));
 }
 
 static enum xnn_status define_binary(struct net *net, int kind, uint32_t a, uint32_t b, uint32_t y)
 {
     switch (kind) {
     case BINARY_ADD:
-        return xnn_define_add2(net->graph, -INFINITY, INFINITY, a, b, y, 0);
+        return NET_DEFINE(net, xnn_define_add2)(net->graph, -INFINITY, INFINITY, a, b, y, 0);
     case BINARY_SUB:
-        return xnn_define_subtract(net->graph, -INFINITY, INFINITY, a, b, y, 0);
+        return NET_DEFINE(net, xnn_define_subtract)(net->graph, -INFINITY, INFINITY, a, b, y, 0);
     case BINARY_MUL:
-        return xnn_define_multiply2(net->graph, -INFINITY, INFINITY, a, b, y, 0);
+        return NET_DEFINE(net, xnn_define_multiply2)(net->graph, -INFINITY, INFINITY, a, b, y, 0);
     case BINARY_DIV:
-        return xnn_define_divide(net->graph, -INFINITY, INFINITY, a, b, y, 0);
+        return NET_DEFINE(net, xnn_define_divide)(net->graph, -INFINITY, INFINITY, a, b, y, 0);
     case BINARY_MAX:
-        return xnn_define_maximum2(net->graph, a, b, y, 0);
+        return NET_DEFINE(net, xnn_define_maximum2)(net->graph, a, b, y, 0);
     default:
-        return xnn_define_minimum2(net->graph, a, b, y, 0);
+        return NET_DEFINE(net, xnn_define_minimum2)(net->graph, a, b, y, 0);
     }
 }
 
@@ -185,7 +192,7 @@ int run_prelu(struct walk_call *call)
     uint32_t w = net_weights(&net, 1, &in->shape.dims[1], &data);
     for (int64_t i = 0; i < in->shape.dims[1]; i++)
         data[i] = ((const float *)slope->data)[slope->count == 1 ? 0 : i];
-    return net_finish(&net, xnn_define_prelu(net.graph, x, w, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_prelu)(net.graph, x, w, y, 0));
 }
 
 /* The library takes the last dimension. */
@@ -203,5 +210,5 @@ int run_softmax(struct walk_call *call)
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_input_as(&net, in, 2, dims), y = net_output_as(&net, &call->outputs[0], 2, dims);
-    return net_finish(&net, xnn_define_softmax(net.graph, x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_softmax)(net.graph, x, y, 0));
 }

@@ -43,7 +43,7 @@ static enum xnn_status define_depthwise(struct net *net, const struct plane *p, 
     float *data;
     uint32_t filter = net_weights(net, 4, to, &data);
     net_permute(weights->data, data, 4, from, order);
-    return xnn_define_depthwise_convolution_2d(
+    return NET_DEFINE(net, xnn_define_depthwise_convolution_2d)(
         net->graph, p->before[0], p->after[1], p->after[0], p->before[1], p->kernel[0], p->kernel[1],
         p->stride[0], p->stride[1], p->dilation[0], p->dilation[1], (uint32_t)(m / groups), (size_t)groups,
         -INFINITY, INFINITY, x, filter, bias, y, 0);
@@ -60,10 +60,10 @@ static enum xnn_status define_conv(struct net *net, const struct plane *p, const
     float *data;
     uint32_t filter = net_weights(net, 4, to, &data);
     net_permute(weights->data, data, 4, from, order);
-    return xnn_define_convolution_2d(net->graph, p->before[0], p->after[1], p->after[0], p->before[1],
-                                     p->kernel[0], p->kernel[1], p->stride[0], p->stride[1], p->dilation[0],
-                                     p->dilation[1], (uint32_t)groups, (size_t)c, (size_t)(m / groups),
-                                     -INFINITY, INFINITY, x, filter, bias, y, 0);
+    return NET_DEFINE(net, xnn_define_convolution_2d)(
+        net->graph, p->before[0], p->after[1], p->after[0], p->before[1], p->kernel[0], p->kernel[1],
+        p->stride[0], p->stride[1], p->dilation[0], p->dilation[1], (uint32_t)groups, (size_t)c,
+        (size_t)(m / groups), -INFINITY, INFINITY, x, filter, bias, y, 0);
 }
 
 int run_conv(struct walk_call *call)
@@ -111,11 +111,11 @@ int run_conv_transpose(struct walk_call *call)
     uint32_t bias = given ? net_static(&net, given) : XNN_INVALID_VALUE_ID;
     uint32_t filter = net_weights(&net, 4, to, &data);
     net_permute(weights->data, data, 5, from, order);
-    return net_finish(&net, xnn_define_deconvolution_2d(net.graph, p.before[0], p.after[1], p.after[0],
-                                                        p.before[1], extra[0], extra[1], p.kernel[0],
-                                                        p.kernel[1], p.stride[0], p.stride[1], p.dilation[0],
-                                                        p.dilation[1], (uint32_t)groups, (size_t)c, (size_t)m,
-                                                        -INFINITY, INFINITY, x, filter, bias, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_deconvolution_2d)(
+                                net.graph, p.before[0], p.after[1], p.after[0], p.before[1], extra[0],
+                                extra[1], p.kernel[0], p.kernel[1], p.stride[0], p.stride[1], p.dilation[0],
+                                p.dilation[1], (uint32_t)groups, (size_t)c, (size_t)m, -INFINITY, INFINITY, x,
+                                filter, bias, y, 0));
 }
 
 /* The library leaves padding out of the average. */
@@ -134,9 +134,9 @@ int run_average_pool(struct walk_call *call)
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_image(&net, call->inputs[0]), y = net_output_image(&net, &call->outputs[0]);
-    return net_finish(&net, xnn_define_average_pooling_2d(net.graph, p.before[0], p.after[1], p.after[0],
-                                                          p.before[1], p.kernel[0], p.kernel[1], p.stride[0],
-                                                          p.stride[1], -INFINITY, INFINITY, x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_average_pooling_2d)(
+                                net.graph, p.before[0], p.after[1], p.after[0], p.before[1], p.kernel[0],
+                                p.kernel[1], p.stride[0], p.stride[1], -INFINITY, INFINITY, x, y, 0));
 }
 
 static int max_pool(struct walk_call *call, const struct plane *p)
@@ -145,10 +145,10 @@ static int max_pool(struct walk_call *call, const struct plane *p)
     if (net_init(&net, call))
         return -1;
     uint32_t x = net_image(&net, call->inputs[0]), y = net_output_image(&net, &call->outputs[0]);
-    return net_finish(&net, xnn_define_max_pooling_2d(net.graph, p->before[0], p->after[1], p->after[0],
-                                                      p->before[1], p->kernel[0], p->kernel[1], p->stride[0],
-                                                      p->stride[1], p->dilation[0], p->dilation[1], -INFINITY,
-                                                      INFINITY, x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_max_pooling_2d)(
+                                net.graph, p->before[0], p->after[1], p->after[0], p->before[1], p->kernel[0],
+                                p->kernel[1], p->stride[0], p->stride[1], p->dilation[0], p->dilation[1],
+                                -INFINITY, INFINITY, x, y, 0));
 }
 
 int run_max_pool(struct walk_call *call)
@@ -181,7 +181,8 @@ static int global_average(struct walk_call *call)
         return -1;
     /* One element a channel: NHWC and NCHW are the same bytes. */
     uint32_t x = net_image(&net, call->inputs[0]), y = net_output_as(&net, &call->outputs[0], 4, dims);
-    return net_finish(&net, xnn_define_global_average_pooling_2d(net.graph, -INFINITY, INFINITY, x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_global_average_pooling_2d)(net.graph, -INFINITY,
+                                                                                   INFINITY, x, y, 0));
 }
 
 int run_global_average_pool(struct walk_call *call)
@@ -218,7 +219,7 @@ int run_depth_to_space(struct walk_call *call)
         return -1;
     uint32_t x = net_image(&net, call->inputs[0]), y = net_output_image(&net, &call->outputs[0]);
     uint32_t block = (uint32_t)node_int(call->node, "blocksize", 1);
-    return net_finish(&net, xnn_define_depth_to_space(net.graph, x, y, block, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_depth_to_space)(net.graph, x, y, block, 0));
 }
 
 /* Height and width by the ratio of sizes; a scale that is not exactly that ratio has no counterpart. */
@@ -259,7 +260,7 @@ int run_resize(struct walk_call *call)
             return -1;
         uint32_t x = net_image(&net, call->inputs[0]), y = net_output_image(&net, &call->outputs[0]);
         const int64_t *out = call->outputs[0].shape.dims;
-        return net_finish(&net, xnn_define_static_resize_bilinear_2d(
+        return net_finish(&net, NET_DEFINE(&net, xnn_define_static_resize_bilinear_2d)(
                                     net.graph, (size_t)out[2], (size_t)out[3], x, y, transforms[i].flags));
     }
     return walk_unsupported(call, "of this coordinate transformation");

@@ -19,8 +19,9 @@ static int fully_connected(struct walk_call *call, const struct tensor *w, bool 
         b = net_weights(&net, 1, &n, &data);
         memcpy(data, bias->data, bias->size);
     }
-    return net_finish(&net, xnn_define_fully_connected(net.graph, -INFINITY, INFINITY, x, filter, b, y,
-                                                       transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS));
+    return net_finish(
+        &net, NET_DEFINE(&net, xnn_define_fully_connected)(net.graph, -INFINITY, INFINITY, x, filter, b, y,
+                                                           transposed ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS));
 }
 
 int run_gemm(struct walk_call *call)
@@ -63,7 +64,8 @@ int run_pad(struct walk_call *call)
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
     float fill = value && value->count ? (float)tensor_get(value, 0) : 0;
-    return net_finish(&net, xnn_define_static_constant_pad(net.graph, before, after, fill, x, y, 0));
+    return net_finish(
+        &net, NET_DEFINE(&net, xnn_define_static_constant_pad)(net.graph, before, after, fill, x, y, 0));
 }
 
 int run_reshape(struct walk_call *call)
@@ -79,5 +81,5 @@ int run_reshape(struct walk_call *call)
         return -1;
     uint32_t x = net_input(&net, call->inputs[0]), y = net_output(&net, &call->outputs[0]);
     size_t rank = shape->rank ? (size_t)shape->rank : 1;
-    return net_finish(&net, xnn_define_static_reshape(net.graph, rank, dims, x, y, 0));
+    return net_finish(&net, NET_DEFINE(&net, xnn_define_static_reshape)(net.graph, rank, dims, x, y, 0));
 }
