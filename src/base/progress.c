@@ -20,7 +20,7 @@ struct progress_line {
     _Atomic size_t total;
     double started;
     _Atomic double end; /* on the clock, when time is limited; else 0 */
-    _Atomic size_t done;
+    _Atomic size_t done, runs;
     _Atomic(const char *) doing;
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -49,6 +49,7 @@ static void draw(struct progress_line *line)
 {
     char text[300];
     size_t done = line->done, total = line->total, room = sizeof text, used;
+    size_t runs = line->runs;
     const char *doing = line->doing;
     double seconds = clock_seconds() - line->started, rate = (double)done / seconds;
     used = (size_t)snprintf(text, room, "\r\033[K%.80s", line->what);
@@ -56,6 +57,8 @@ static void draw(struct progress_line *line)
         used += (size_t)snprintf(text + used, room - used, " %zu/%zu", done, total);
     else if (done)
         used += (size_t)snprintf(text + used, room - used, " %zu", done);
+    if (runs)
+        used += (size_t)snprintf(text + used, room - used, ", %zu run%s", runs, runs == 1 ? "" : "s");
     if (done && done != total)
         used += (size_t)snprintf(text + used, room - used, "  %.3g/s", rate);
     if (doing)
@@ -141,6 +144,12 @@ void progress_add(struct progress *progress)
 {
     if (progress && progress->line)
         progress->line->done++;
+}
+
+void progress_runs(struct progress *progress, size_t more)
+{
+    if (progress && progress->line)
+        progress->line->runs += more;
 }
 
 void progress_doing(struct progress *progress, const char *doing)

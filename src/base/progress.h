@@ -33,6 +33,9 @@ void progress_total(struct progress *progress, size_t total);
 void progress_step(struct progress *progress, size_t done);
 void progress_add(struct progress *progress);
 
+/* So many more runs of engines ended (engine/pool.h): what moves on while a step takes long. */
+void progress_runs(struct progress *progress, size_t more);
+
 /* What is being done within the step, "settling", in a text that outlives the work; NULL: nothing special. */
 void progress_doing(struct progress *progress, const char *doing);
 

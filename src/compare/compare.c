@@ -563,6 +563,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     choose_judged(&work);
     if (options->progress)
         progress_begin(&work.progress, "compare", inputs->samples);
+    pool_show(panel->pool, &work.progress);
     int status = handover_open(&work.handover, panel->pool, model, err);
     handover_give(&work.handover, &work.job);
     if (status == 0)
@@ -580,6 +581,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
         status = explain_pairs(&work.explain, compare, model, inputs, panel, err);
     if (status == 0)
         compare_causes(compare, model, inputs, panel);
+    pool_show(panel->pool, NULL);
     progress_end(&work.progress);
     work_release(&work);
     return status;

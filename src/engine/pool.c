@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "engine/knobs.h"
 #include "engine/limit_check.h"
@@ -67,6 +68,7 @@ struct pool {
     int64_t left;      /* when the workers were last looked after */
     const char **seen; /* what workers may read, NULL-terminated; or NULL */
     size_t n_seen, seen_room;
+    struct progress *shown; /* counts the runs; NULL: nobody does */
 };
 
 struct pool *pool_new(const struct pool_options *options)
@@ -175,6 +177,11 @@ void pool_rest(struct pool *pool, int engine)
 struct pool_counters pool_counters(const struct pool *pool, int engine)
 {
     return pool->engines[engine]->counters;
+}
+
+void pool_show(struct pool *pool, struct progress *progress)
+{
+    pool->shown = progress;
 }
 
 size_t pool_mishaps(const struct pool *pool)
@@ -596,6 +603,7 @@ static void take_news(struct pool *pool, struct seat *seat)
     struct seat_news *news = &seat->news;
     if (!news->any)
         return;
+    progress_runs(pool->shown, news->answers + news->ended);
     if (news->welcome)
         take_welcome(pool, seat, news->welcome);
     if (news->ended)

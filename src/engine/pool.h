@@ -16,6 +16,7 @@
 #ifndef ENGINE_POOL_H
 #define ENGINE_POOL_H
 
+#include "base/progress.h"
 #include "engine/job.h"
 #include "engine/outcome.h"
 #include "engine/registry.h"
@@ -122,6 +123,10 @@ struct pool_counters {
     size_t started, crashed, hung, garbage, memory, recycled, unserved;
 };
 struct pool_counters pool_counters(const struct pool *pool, int engine);
+
+/* Lets the progress of a command count the runs of all engines, answered or not, until it is NULL again; it
+ * must live so long. */
+void pool_show(struct pool *pool, struct progress *progress);
 
 /* How often something went wrong so far that may go well another time: a worker passed its deadline or its
  * memory limit, was killed by somebody else, left its answer unfinished, or could not be started. */

@@ -502,6 +502,10 @@ static void on_answer(struct seat *seat, struct wire_message *message)
         set_error(result, reply->error, stage_of(seat));
     else if (!failed && message->reply->result_case == ASSAY__REPLY__RESULT_VALUES)
         on_values(task, message, took);
+    if (stage_of(seat) == STAGE_RUN) {
+        seat->news.answers++;
+        seat->news.any = true;
+    }
     seat->head_since = now;
     seat->excused = 0;
     size_t last = task_last_step(task) - (task->job.stay ? 1 : 0);

@@ -27,6 +27,7 @@ struct seat_news {
     struct task_list finished; /* tasks with all their results */
     /* Tasks not begun or not completed: another worker takes them before all others. */
     struct task_list returned;
+    size_t answers;          /* to runs and gradients */
     Assay__Welcome *welcome; /* its answer to hello, to be freed by the pool; NULL: none came */
     bool start_failed;       /* it did not start */
     bool hopeless;           /* it did not start, and another attempt would fail as well */

@@ -66,6 +66,7 @@ struct attempt {
 static int make_edit(void *context, size_t number, struct subject *candidate)
 {
     const struct attempt *attempt = context;
+    progress_step(&attempt->work->progress, attempt->work->oracle.made);
     if (subject_copy(candidate, &attempt->work->best, NULL) ||
         attempt->pass->apply(candidate, &attempt->work->record, &attempt->edits->items[number]))
         return 1;
@@ -108,6 +109,7 @@ struct cuts {
 static int make_cut(void *context, size_t number, struct subject *candidate)
 {
     const struct cuts *cuts = context;
+    progress_step(&cuts->work->progress, cuts->work->oracle.made);
     size_t n = cuts->whole->model->graph->n_node, count = 0;
     size_t *nodes = memory_zeroed(n, sizeof *nodes);
     for (size_t i = 0; i < n; i++)
@@ -304,7 +306,8 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
     map_init(&work.had.names);
     use_trials(&work, from, options);
     if (options->progress)
-        progress_begin(&work.progress, "reducing", 0);
+        progress_begin(&work.progress, "reducing: candidates", 0);
+    pool_show(options->pool, &work.progress);
     int status = start(&work, from, options, err);
     if (!status) {
         stats->first = work.oracle.keep;
@@ -320,6 +323,7 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
     }
     if (!status)
         status = make_case(&work, from, smaller, err);
+    pool_show(options->pool, NULL);
     progress_end(&work.progress);
     oracle_release(&work.oracle);
     subject_release(&work.best);
