@@ -4,8 +4,9 @@
  *     bench_mcts [--models N] [--first SEED] [--repeats N] [--blocks N] [--no-engine] [-e ENGINE]
  *
  * For each strategy and repeat so many models of so many blocks, out of 50 operators (ONNX's counterparts of
- * the paper's 50); one line "STRATEGY BLOCKS SEED OLC DISTINCT TOTAL SECONDS" each. An exception is a verdict
- * that is a finding; two are the same when symptom, operators and message are (findings/signature.h).
+ * the paper's 50); one line "STRATEGY-CANDIDATES BLOCKS SEED OLC DISTINCT TOTAL SECONDS" each. Both
+ * strategies choose a case among the same number of candidates. An exception is a verdict that is a finding;
+ * two are the same when symptom, operators and message are (findings/signature.h).
  */
 #include "base/clock.h"
 #include "base/hash.h"
@@ -99,7 +100,7 @@ static int run_one(struct bench *bench, enum fuzz_strategy strategy, uint64_t se
         .mcts = {.exploration = bench->exploration,
                  .children = bench->children,
                  .root_children = bench->root},
-        .candidates = strategy == FUZZ_MCTS ? bench->candidates : 0,
+        .candidates = bench->candidates,
         .blocks = bench->blocks,
         .redraw = true,
         .generate = {.ops = operators, .max_opset = 17},
@@ -115,10 +116,10 @@ static int run_one(struct bench *bench, enum fuzz_strategy strategy, uint64_t se
     struct trials *trials = bench->pool ? trials_new(&trial) : NULL;
     int status = run_models(bench, source, trials, &tally, err);
     struct coverage_figures c = coverage_total(fuzz_source_coverage(source));
-    printf("%s %zu %llu %.2f %zu %zu %.1f  OTC %.1f IDC %.1f ODC %.1f SEC %.1f SPC %.1f pairs %.1f\n",
-           strategy == FUZZ_MCTS ? "mcts" : "random", bench->blocks, (unsigned long long)seed, 100 * c.olc,
-           tally.distinct, tally.total, clock_seconds() - start, 100 * c.otc, 100 * c.idc, 100 * c.odc,
-           100 * c.sec, 100 * c.spc, 100 * c.pairs);
+    printf("%s-%zu %zu %llu %.2f %zu %zu %.1f  OTC %.1f IDC %.1f ODC %.1f SEC %.1f SPC %.1f pairs %.1f\n",
+           strategy == FUZZ_MCTS ? "mcts" : "random", bench->candidates, bench->blocks,
+           (unsigned long long)seed, 100 * c.olc, tally.distinct, tally.total, clock_seconds() - start,
+           100 * c.otc, 100 * c.idc, 100 * c.odc, 100 * c.sec, 100 * c.spc, 100 * c.pairs);
     fflush(stdout);
     trials_free(trials);
     fuzz_source_free(source);
@@ -181,8 +182,12 @@ static int read_options(struct bench *bench, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct bench bench = {
-        .first = 1, .models = 400, .repeats = 10, .blocks = 5, .engine = "onnxruntime@1.12.0"};
+    struct bench bench = {.first = 1,
+                          .models = 400,
+                          .repeats = 10,
+                          .blocks = 5,
+                          .candidates = 1,
+                          .engine = "onnxruntime@1.12.0"};
     struct registry *registry = NULL;
     struct pool_options pool_options = {.deadline = 10};
     struct error err = {0};

@@ -1,5 +1,5 @@
 /*
- * Bugs reported by Luo, Chai, Ruan, Jiang, Zhu, Zhao and Xu: Graph-based Fuzz Testing for Deep Learning
+ * Bugs reported by Luo, Chai, Run, Wang, Fang and Chen: Graph-based Fuzz Testing for Deep Learning
  * Inference Engines, ICSE 2021.
  */
 #include "fault.h"
