@@ -7,7 +7,7 @@
  *   terminal            wrap_print (base/wrap.h), which all output of the command line goes through
  *   a line of its own   clean_line
  *   HTML, XML           markup_escape (base/markup.h)
- *   Markdown            markdown_text, markdown_code, markdown_block (base/markup.h)
+ *   Markdown            markdown_text, markdown_cell, markdown_code, markdown_block (base/markup.h)
  *   JSON                the writer in base/json.h
  *   a string of a program   clean_quoted
  *   SQL                 parameters of the statement, never its text

@@ -1,11 +1,13 @@
 /* assay report: writes bundles and reports of a campaign's findings, or of one case. */
 #include "base/file.h"
+#include "base/markup.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/wrap.h"
 #include "campaign/follow_up.h"
 #include "cli/casefile.h"
 #include "cli/common.h"
+#include "findings/campaign_view.h"
 #include "report/fault_map.h"
 #include "report/text_table.h"
 
@@ -73,16 +75,18 @@ static int index_row(void *context, const struct stored *stored, struct error *e
 {
     struct str *out = context;
     (void)err;
-    if (*stored->bundle)
-        str_printf(out, "| [%s](%s/report.md) | ", stored->name, stored->name);
-    else
-        str_printf(out, "| %s | ", stored->name);
-    str_printf(out, "%lld | %lld | %s | ", (long long)stored->count, (long long)stored->nodes, stored->class);
+    bool linked = *stored->bundle && finding_name_is_plain(stored->name);
+    str_add(out, linked ? "| [" : "| ");
+    markdown_cell(out, stored->name);
+    if (linked)
+        str_printf(out, "](%s/report.md)", stored->name);
+    str_printf(out, " | %lld | %lld | ", (long long)stored->count, (long long)stored->nodes);
+    markdown_cell(out, stored->class);
+    str_add(out, " | ");
     struct str title;
     str_init(&title);
     text_print(&title, stored->title, 200);
-    for (const char *c = title.data; *c; c++)
-        str_printf(out, *c == '|' ? "\\%c" : "%c", *c);
+    markdown_cell(out, title.data);
     str_add(out, " |\n");
     str_release(&title);
     return 0;

@@ -1,6 +1,7 @@
 #include "findings/program_template.h"
 
 #include "base/file.h"
+#include "base/markup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ struct run {
     size_t count, at; /* at: the line that comes next */
     size_t depth;
     struct str *out;
+    bool code; /* the lines are code */
     bool none; /* @none was met */
     struct error *err;
 };
@@ -68,7 +70,8 @@ static size_t name_at(const char *at)
     return length && at[1 + length] == '@' ? length : 0;
 }
 
-static int add_text(const struct run *run, struct str *out, const char *text)
+/* A value in prose is escaped; in code and in other values it stays as it is. */
+static int add_text(const struct run *run, struct str *out, const char *text, bool prose)
 {
     while (*text) {
         size_t length = *text == '@' ? name_at(text) : 0;
@@ -79,7 +82,10 @@ static int add_text(const struct run *run, struct str *out, const char *text)
         }
         if (value_of(run, text + 1, length, &value))
             return -1;
-        str_add(out, value);
+        if (prose)
+            markdown_text(out, value);
+        else
+            str_add(out, value);
         text += length + 2;
     }
     return 0;
@@ -161,6 +167,26 @@ static int run_each(struct run *run, const char *what, bool active)
     return run_block(run, false, NULL);
 }
 
+/* Collects the lines, so that the block ends where they do, whatever they hold. */
+static int run_code(struct run *run, const char *language, bool active)
+{
+    struct str lines, *out = run->out;
+    if (run->code || language[strspn(language, "abcdefghijklmnopqrstuvwxyz")])
+        return error_set(run->err, ERROR_FORMAT, "@code must read @code LANGUAGE, outside of other code");
+    str_init(&lines);
+    run->out = &lines;
+    run->code = true;
+    int status = run_block(run, active, NULL);
+    run->out = out;
+    run->code = false;
+    if (!status && active && !run->none) {
+        markdown_block(out, language, lines.data);
+        out->data[--out->length] = '\0'; /* its empty line: the template has one where it wants one */
+    }
+    str_release(&lines);
+    return status;
+}
+
 static int run_set(struct run *run, const char *rest)
 {
     char name[MAX_NAME + 1];
@@ -173,7 +199,7 @@ static int run_set(struct run *run, const char *rest)
     rest += strspn(rest, " ");
     struct str value;
     str_init(&value);
-    int status = add_text(run, &value, rest);
+    int status = add_text(run, &value, rest, false);
     if (status == 0)
         template_set(run->template, name, "%s", value.data);
     str_release(&value);
@@ -182,9 +208,12 @@ static int run_set(struct run *run, const char *rest)
 
 static int run_text(struct run *run, const char *line)
 {
+    static const char fence[] = {'`', '`', '`', '\0'};
     size_t length = strlen(line);
     bool joined = length && line[length - 1] == '\\';
-    if (add_text(run, run->out, line))
+    if (!run->code && text_starts(line, fence))
+        return error_set(run->err, ERROR_FORMAT, "code stands between @code LANGUAGE and @end");
+    if (add_text(run, run->out, line, !run->code))
         return -1;
     if (joined)
         run->out->data[--run->out->length] = '\0';
@@ -201,6 +230,8 @@ static int run_line(struct run *run, const char *line, bool active)
         return run_if(run, rest, active);
     if (directive(line, "each", &rest))
         return run_each(run, rest, active);
+    if (directive(line, "code", &rest))
+        return run_code(run, rest, active);
     if (!active)
         return 0;
     if (directive(line, "set", &rest))
@@ -223,7 +254,7 @@ static int run_block(struct run *run, bool active, bool *met_else)
         const char *line = run->lines[run->at++];
         bool ends = directive(line, "end", &rest), turns = directive(line, "else", &rest);
         if ((ends && run->depth == 1) || (turns && !met_else))
-            return error_set(run->err, ERROR_FORMAT, "%s without its @if or @each", line);
+            return error_set(run->err, ERROR_FORMAT, "%s without its @if, @each or @code", line);
         if (turns)
             *met_else = true;
         if (ends || turns) {

@@ -6,6 +6,7 @@
  *     @set NAME TEXT    sets a variable; TEXT may contain other variables
  *     @if COND          keeps the lines up to @else or @end if COND holds, else those after @else
  *     @each input       repeats the lines up to @end for every input (or output), with its variables set
+ *     @code LANGUAGE    the lines up to @end are a block of code, whatever the values in it
  *     @none             there is no program: the engine's API cannot show this case
  *
  * COND is NAME (its value is neither empty nor 0), NAME=A|B (its value is one of these) or NAME<N (compared

@@ -48,7 +48,7 @@ static void add_value(struct str *out, const char *what, const struct value *val
 /* Appends the lines as a block of code. */
 static void end_block(struct str *out, struct str *block)
 {
-    markdown_block(out, block->data);
+    markdown_block(out, "", block->data);
     str_release(block);
 }
 

@@ -83,7 +83,7 @@ def wait():
         time.sleep(1000)
 
 
-def hello(mode, identity):
+def hello(mode, identity, source):
     version, name = "1", "hostile"
     if mode == "frame-huge":
         write(b"\xff\xff\xff\xff")
@@ -102,6 +102,11 @@ def hello(mode, identity):
         knobs += field(4, field(1, ALL) + field(2, ALL) + field(3, ALL) + field(4, ALL)) + field(5, ALL)
     if mode == "knobs":
         knobs += b"".join(field(4, field(1, f"k{i}") + field(2, "v")) for i in range(100000))
+    if mode == "source-text":
+        knobs += field(4, field(1, "source") + field(2, "FILE") + field(4, "lines of a program"))
+        if source:
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(ALL)
     reply(identity, WELCOME, number(1, 1) + field(2, name) + field(3, version) + knobs)
 
 
@@ -366,8 +371,9 @@ def main():
                 verb, body = key, value
         if verb == 2:
             knobs = [dict((key, value) for key, _, value in fields(one)) for key, _, one in fields(body) if key == 2]
-            mode = next((knob[2].decode() for knob in knobs if knob.get(1) == b"mode"), "")
-            hello(mode, identity)
+            knobs = {knob.get(1): knob.get(2, b"").decode() for knob in knobs}
+            mode = knobs.get(b"mode", "")
+            hello(mode, identity, knobs.get(b"source"))
         elif verb == 3:
             load(mode, identity, body)
         elif verb == 4:

@@ -10,6 +10,7 @@
 #   frugal MB ARGS...           the same, and none of its processes takes more memory than that
 #   says WORDS FILE...          one of the files has these words
 #   clean FILE...               the files have no character that hides or moves others
+#   rendered FILE...            Markdown has no element that Assay does not write; without cmark the case is skipped
 #   fail WORDS                  the attack got through
 BAD=$SOURCE/tests/adapters/adapters.ini
 SECONDS_EACH=${SECONDS_EACH:-120}
@@ -45,6 +46,14 @@ bad()
 clean()
 {
     "$ATTACK/hidden" "$@" || fail "such characters were shown"
+}
+
+rendered()
+{
+    local status=0
+    "$ATTACK/rendered" "$@" || status=$?
+    [ $status != 77 ] || exit 77
+    [ $status = 0 ] || { cat "$@"; fail "there is markup of others"; }
 }
 
 says()

@@ -256,6 +256,11 @@ static void names_hide_nothing(void **state)
         assert_non_null(clean_find_hidden(bad[i]));
 }
 
+static void add_block(struct str *out, const char *text)
+{
+    markdown_block(out, "c", text);
+}
+
 static void foreign_text_marks_up_nothing(void **state)
 {
     (void)state;
@@ -267,12 +272,19 @@ static void foreign_text_marks_up_nothing(void **state)
         {markup_escape, "<a b=\"c\">&\n", "&lt;a b=&quot;c&quot;&gt;&amp;&#10;"},
         {markdown_text, "Conv [2,3] (x) `y` < 3", "Conv [2,3] (x) `y` < 3"},
         {markdown_text, "![i](u) [a][b] <b>\n# h", "![i]\\(u) [a]\\[b] \\<b> # h"},
+        {markdown_text, "a\\<b> &lt; a_b _c_ *d* ~e", "a\\\\\\<b> \\&lt; a_b \\_c\\_ \\*d\\* \\~e"},
+        {markdown_text, "  # 1", "\\# 1"},
+        {markdown_text, "12. x", "12\\. x"},
+        {markdown_text, "[a]: http://www.b", "[a]\\: http:\\//www\\.b"},
+        {markdown_text, "`a*b` *c*", "`a*b` \\*c\\*"},
+        {markdown_cell, "a|b `c`", "a\\|b \\`c\\`"},
         {markdown_text, "a ` b", "a \\` b"},
         {markdown_text, "a ``b``", "a \\`\\`b\\`\\`"},
         {markdown_code, "x", "`x`"},
         {markdown_code, "a``b\n", "``` a``b  ```"},
-        {markdown_block, "x", "```\nx\n```\n\n"},
-        {markdown_block, "a\n```\n# b\n", "````\na\n```\n# b\n````\n\n"},
+        {markdown_code, "", "`  `"},
+        {add_block, "x", "```c\nx\n```\n\n"},
+        {add_block, "a\n```\n# b\n", "````c\na\n```\n# b\n````\n\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct str out;

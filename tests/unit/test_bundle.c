@@ -248,6 +248,10 @@ static const struct {
     {"@if x<7\na\n@else\n@if x<7.5\nb\n@end\n@end\n", "b\n", NULL},
     {"@each input\n@name@,\\\n@end\n@each output\n@name@\n@end\n", "in0,in1,out0\n", NULL},
     {"@each input\n@if name=in1\n@none\n@end\n@end\n", NULL, NULL},
+    {"x\n@code c\na @x@ *y* @hostile@\n@if x\nb\n@end\n@end\ny\n",
+     "x\n`````c\na 7 *y* \n````\n<b>*z*</b>\nb\n`````\ny\n", NULL},
+    {"*y* @hostile@\n", "*y*  \\`\\`\\`\\` \\<b>\\*z\\*\\</b>\n", NULL},
+    {"@code c\n@none\n@end\n", NULL, NULL},
     {"@nonesuch\n@elsewhere\n", "@nonesuch\n@elsewhere\n", NULL},
     {"", "", NULL},
     {"a\n@unknown@\n", NULL, ":2: no variable 'unknown'"},
@@ -258,6 +262,10 @@ static const struct {
     {"@if x\n@else\n@else\n@end\n", NULL, ":3: @else without"},
     {"@each thing\n@end\n", NULL, ":1: @each input or"},
     {"@set\n", NULL, ":1: @set must read"},
+    {"a\n```c\n```\n", NULL, ":2: code stands between"},
+    {"@code c\n@code c\n@end\n@end\n", NULL, ":2: @code must read"},
+    {"@code a b\n@end\n", NULL, ":1: @code must read"},
+    {"@code\n", NULL, ":1: a block is not ended"},
 };
 
 static void templates_are_filled_in(void **state)
@@ -277,6 +285,7 @@ static void templates_are_filled_in(void **state)
         struct program_template template = {
             .arena = &arena, .n_inputs = 2, .n_outputs = 1, .enter = enter_list};
         template_set(&template, "x", "%d", 7);
+        template_set(&template, "hostile", "%s", "\n````\n<b>*z*</b>");
         assert_int_equal(file_write(path, templates[i].text, strlen(templates[i].text), NULL), 0);
         int status = template_run(&template, path, &out, &err);
         if (status != (templates[i].wrong ? -1 : templates[i].due ? 1 : 0))
