@@ -75,6 +75,19 @@ static void add_shapes(struct str *out, const struct inputs *inputs)
         values_free(values, inputs->count);
 }
 
+/* "(a, b and 3 more are not used)" */
+static void add_unused(struct str *out, const struct inputs *inputs)
+{
+    size_t count = inputs->n_unused, shown = count > DESCRIBED ? DESCRIBED : count;
+    if (!count)
+        return;
+    for (size_t i = 0; i < shown; i++)
+        str_printf(out, "%s%s", !i ? " (" : i + 1 < count ? ", " : " and ", inputs->unused[i]);
+    if (count > shown)
+        str_printf(out, " and %zu more", count - shown);
+    str_add(out, count == 1 ? " is not used)" : " are not used)");
+}
+
 void inputs_describe(const struct inputs *inputs, struct str *out)
 {
     bool random = inputs->kind == INPUTS_RANDOM;
@@ -87,6 +100,7 @@ void inputs_describe(const struct inputs *inputs, struct str *out)
         str_add(out, " with ");
         inputs_sizes_text(inputs, out);
     }
+    add_unused(out, inputs);
 }
 
 int inputs_check(const struct inputs *inputs, struct error *err)
@@ -94,9 +108,14 @@ int inputs_check(const struct inputs *inputs, struct error *err)
     size_t count = inputs->kind == INPUTS_FOLDERS ? inputs->samples : 1;
     for (size_t i = 0; i < count && i < inputs->samples; i++) {
         struct value *values;
+        struct inputs_expected expected;
         if (inputs_get(inputs, i, &values, err))
             return -1;
         values_free(values, inputs->count);
+        int status = inputs_expected(inputs, i, &expected, err);
+        inputs_expected_release(&expected);
+        if (status)
+            return -1;
     }
     return 0;
 }

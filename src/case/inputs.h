@@ -8,6 +8,7 @@
 #ifndef CASE_INPUTS_H
 #define CASE_INPUTS_H
 
+#include "case/inputs_expected.h"
 #include "case/inputs_fit.h"
 #include "case/inputs_random.h"
 #include "case/inputs_read.h"
@@ -19,12 +20,13 @@
  */
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err);
 
-/* Appends "20 random samples of N x 3 x 32 x 32 with N = 1, 2, 3, 7 and 16". */
+/* Appends "20 random samples of N x 3 x 32 x 32 with N = 1, 2, 3, 7 and 16", or "4 samples from data.npz of 1
+ * x 3 (extra is not used)". */
 void inputs_describe(const struct inputs *inputs, struct str *out);
 
 /*
- * Fails if inputs_get would fail, so that a mistake in the inputs is reported before any engine starts.
- * Checks the first sample, and every other one that may differ from it in type or shape.
+ * Fails if inputs_get or inputs_expected would fail, so that a mistake in the inputs is reported before any
+ * engine starts. Checks the first sample, and every other one that may differ from it in type or shape.
  */
 int inputs_check(const struct inputs *inputs, struct error *err);
 

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "case/idx.h"
+#include "case/inputs_expected.h"
+#include "case/inputs_files.h"
 #include "case/inputs_fit.h"
 #include "model/data.h"
 #include "model/npz.h"
@@ -15,30 +17,12 @@
 
 enum { LABELS_LIMIT = 1 << 28, LISTED = 8 };
 
-/* FOLDER/STEM.pb or FOLDER/STEM.npy on the heap, or NULL. */
-static char *find_file(const char *folder, const char *stem)
-{
-    static const char *const endings[] = {"pb", "npy"};
-    if (strchr(stem, '/'))
-        return NULL;
-    for (size_t i = 0; i < 2; i++) {
-        struct str path;
-        str_init(&path);
-        str_printf(&path, "%s/%s.%s", folder, stem, endings[i]);
-        char *found = file_exists(path.data) ? memory_strdup(path.data) : NULL;
-        str_release(&path);
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
 static char *find_input(const struct inputs *inputs, const char *folder, size_t number)
 {
     char stem[40];
     snprintf(stem, sizeof stem, "input_%zu", number);
-    char *path = find_file(folder, stem);
-    return path ? path : find_file(folder, inputs->slots[number].name);
+    char *path = inputs_find_file(folder, stem);
+    return path ? path : inputs_find_file(folder, inputs->slots[number].name);
 }
 
 /* A file for an input that the model does not have is a mistake of whoever wrote it. */
@@ -46,7 +30,7 @@ static int no_more_inputs(const struct inputs *inputs, const char *folder, struc
 {
     char stem[40];
     snprintf(stem, sizeof stem, "input_%zu", inputs->count);
-    char *path = find_file(folder, stem);
+    char *path = inputs_find_file(folder, stem);
     if (!path)
         return 0;
     int status = error_set(err, ERROR_INVALID, "%s: the model has only %zu input%s", path, inputs->count,
@@ -114,14 +98,6 @@ int inputs_folder(const struct inputs *inputs, const char *folder, struct value 
     return status || single ? status : no_more_inputs(inputs, folder, err);
 }
 
-/* The rank the model declares for an input, or -1. */
-static int declared_rank(const Onnx__TypeProto *type)
-{
-    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type->shape)
-        return -1;
-    return (int)type->tensor_type->shape->n_dim;
-}
-
 /* One sample of the array: without the first axis when the model's input has one axis less, else with it
  * at 1. */
 static int choose_samples(struct inputs_slot *slot, const char *path, struct error *err)
@@ -129,7 +105,7 @@ static int choose_samples(struct inputs_slot *slot, const char *path, struct err
     const struct shape *shape = &slot->array.shape;
     if (shape->rank < 1 || shape->dims[0] < 1 || slot->array.type == DTYPE_STRING)
         return error_set(err, ERROR_FORMAT, "%s: the first axis must count the samples", path);
-    int rank = declared_rank(slot->type);
+    int rank = inputs_declared_rank(slot->type);
     if (rank == shape->rank - 1) {
         slot->element = shape_make(rank, shape->dims + 1);
     } else if (rank == shape->rank || rank == -1) {
@@ -142,27 +118,10 @@ static int choose_samples(struct inputs_slot *slot, const char *path, struct err
     return 0;
 }
 
-static int read_tensor(const char *path, struct tensor *tensor, struct error *err)
-{
-    struct value value;
-    value_init(&value);
-    if (data_read(path, NULL, &value, err))
-        return -1;
-    int status = 0;
-    if (value.kind == VALUE_TENSOR) {
-        *tensor = value.tensors[0];
-        tensor_init(&value.tensors[0]);
-    } else {
-        status = error_set(err, ERROR_FORMAT, "%s does not hold a tensor", path);
-    }
-    value_release(&value);
-    return status;
-}
-
 /* The shape the model declares for an input; rank 0 when a dimension behind the first is open. */
 static struct shape declared_shape(const Onnx__TypeProto *type)
 {
-    struct shape shape = {.rank = declared_rank(type)};
+    struct shape shape = {.rank = inputs_declared_rank(type)};
     if (shape.rank < 1 || shape.rank > TENSOR_MAX_RANK)
         return (struct shape){0};
     for (int i = 1; i < shape.rank; i++) {
@@ -179,7 +138,7 @@ static int read_samples(const struct inputs_slot *slot, const char *path, struct
                         struct error *err)
 {
     if (!text_ends(path, "-ubyte"))
-        return read_tensor(path, tensor, err);
+        return inputs_read_tensor(path, tensor, err);
     bool floats = slot->type && slot->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
                   slot->type->tensor_type->elem_type == DTYPE_FLOAT;
     struct shape like = declared_shape(slot->type);
@@ -199,21 +158,34 @@ static int add_array(struct inputs *inputs, size_t number, const char *path, str
     return 0;
 }
 
-/* The only .npy beside the labels, on the heap; NULL when there is none or more than one. */
-static char *only_array(const char *folder, char **names, size_t count)
+static bool is_output(const struct output_names *outputs, const char *name)
 {
+    char *stem = memory_strdup(name), *dot = strrchr(stem, '.');
+    if (dot)
+        *dot = '\0';
+    bool is = map_has(&outputs->map, stem);
+    free(stem);
+    return is;
+}
+
+/* The only .npy beside labels and expected outputs, on the heap; NULL when there is none or more than one, or
+ * nothing beside it. */
+static char *only_array(const struct inputs *inputs, const char *folder, char **names, size_t count)
+{
+    size_t arrays = 0, others = 0;
     const char *found = NULL;
-    bool labels = false;
+    struct output_names outputs;
+    output_names_init(&outputs, inputs);
     for (size_t i = 0; i < count; i++) {
-        if (text_starts(names[i], "labels")) {
-            labels = true;
+        if (text_starts(names[i], "labels") || is_output(&outputs, names[i])) {
+            others++;
         } else if (text_ends(names[i], ".npy")) {
-            if (found)
-                return NULL;
             found = names[i];
+            arrays++;
         }
     }
-    return labels && found ? file_join(folder, found) : NULL;
+    output_names_release(&outputs);
+    return others && arrays == 1 ? file_join(folder, found) : NULL;
 }
 
 /* The IDX file of images or labels, on the heap; the test set where the training set lies beside it. */
@@ -228,25 +200,26 @@ static char *idx_file(const char *folder, char **names, size_t count, const char
 
 /* 1 when the folder is a data set of arrays, 0 when it is not. */
 static int read_arrays(struct inputs *inputs, const char *folder, char **names, size_t count,
-                       struct error *err)
+                       struct map *used, struct error *err)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         char stem[40];
         snprintf(stem, sizeof stem, inputs->count == 1 ? "samples" : "samples_%zu", i);
-        char *path = find_file(folder, stem);
+        char *path = inputs_find_file(folder, stem);
         if (!path && inputs->count == 1)
-            path = only_array(folder, names, count);
+            path = only_array(inputs, folder, names, count);
         if (!path && inputs->count == 1)
             path = idx_file(folder, names, count, "-images-idx3-ubyte");
         if (!path)
             return 0;
         int status = add_array(inputs, i, path, err);
+        map_set(used, arena_strdup(&inputs->arena, file_base(path)), i);
         free(path);
         if (status)
             return -1;
     }
     inputs->kind = INPUTS_ARRAYS;
-    return inputs->count > 0;
+    return inputs->count > 0 ? inputs_expect_files(inputs, folder, err) ? -1 : 1 : 0;
 }
 
 static int read_folders(struct inputs *inputs, const char *folder, char **names, size_t count)
@@ -258,6 +231,16 @@ static int read_folders(struct inputs *inputs, const char *folder, char **names,
             inputs->folders[inputs->samples++] = arena_printf(&inputs->arena, "%s/%s", folder, names[i]);
     if (inputs->samples == 0)
         inputs->folders[inputs->samples++] = arena_strdup(&inputs->arena, folder);
+    struct map used;
+    map_init(&used);
+    for (size_t i = 0; i < inputs->count; i++) {
+        char *path = find_input(inputs, inputs->folders[0], i);
+        if (path)
+            map_set(&used, arena_strdup(&inputs->arena, file_base(path)), i);
+        free(path);
+    }
+    inputs_unused_files(inputs, inputs->folders[0], &used);
+    map_release(&used);
     return 0;
 }
 
@@ -332,7 +315,7 @@ static int read_label_array(struct inputs *inputs, const char *path, bool *float
 {
     struct tensor tensor;
     tensor_init(&tensor);
-    if (text_ends(path, "-ubyte") ? idx_read(path, &tensor, err) : read_tensor(path, &tensor, err))
+    if (text_ends(path, "-ubyte") ? idx_read(path, &tensor, err) : inputs_read_tensor(path, &tensor, err))
         return -1;
     *floats = dtype_is_float(tensor.type);
     int status = labels_of(inputs, &tensor, path, err);
@@ -382,7 +365,7 @@ static bool first_is_free(const Onnx__TypeProto *type)
 /* Whether the first axis of an array that is given by itself counts samples. */
 static bool counts_samples(const struct inputs_slot *slot)
 {
-    int rank = slot->array.shape.rank, declared = declared_rank(slot->type);
+    int rank = slot->array.shape.rank, declared = inputs_declared_rank(slot->type);
     if (rank < 1 || declared < 0 || slot->array.shape.dims[0] < 1 || slot->array.type == DTYPE_STRING)
         return false;
     return rank == declared + 1 || (rank == declared && rank > 1 && first_is_free(slot->type));
@@ -408,7 +391,8 @@ static int cut_arrays(struct inputs *inputs, const char *path, struct error *err
 
 /* The array of an input by its name, by its number as a file of ours would have it, or by NumPy's own name;
  * of a single input, whatever there is beside the labels. */
-static const struct npz_array *find_array(const struct inputs *inputs, const struct npz *npz, size_t number)
+static const struct npz_array *find_array(const struct inputs *inputs, const struct npz *npz,
+                                          const struct output_names *outputs, size_t number)
 {
     char stems[2][40];
     snprintf(stems[0], sizeof stems[0], "input_%zu", number);
@@ -416,13 +400,15 @@ static const struct npz_array *find_array(const struct inputs *inputs, const str
     const struct npz_array *found = npz_find(npz, inputs->slots[number].name), *only = NULL;
     for (size_t i = 0; i < 2 && !found; i++)
         found = npz_find(npz, stems[i]);
+    if (found || inputs->count != 1)
+        return found;
     size_t others = 0;
     for (size_t i = 0; i < npz->count; i++)
-        if (!text_equal(npz->arrays[i].name, "labels")) {
+        if (!text_equal(npz->arrays[i].name, "labels") && !map_has(&outputs->map, npz->arrays[i].name)) {
             only = &npz->arrays[i];
             others++;
         }
-    return found ? found : inputs->count == 1 && others == 1 ? only : NULL;
+    return others == 1 ? only : NULL;
 }
 
 static int no_array(const struct inputs *inputs, const struct npz *npz, const char *path, size_t number,
@@ -442,12 +428,14 @@ static int no_array(const struct inputs *inputs, const struct npz *npz, const ch
     return status;
 }
 
-static int npz_labels(struct inputs *inputs, const struct npz *npz, const char *path, struct error *err)
+static int npz_labels(struct inputs *inputs, const struct npz *npz, const char *path, bool *used,
+                      struct error *err)
 {
     const struct npz_array *array = npz_find(npz, "labels");
     struct tensor labels;
-    if (!array)
+    if (!array || used[array - npz->arrays]) /* or it is an input or output of that name */
         return 0;
+    used[array - npz->arrays] = true;
     if (npz_read(npz, array, &labels, err))
         return error_prefix(err, "%s", path);
     int status = labels_of(inputs, &labels, path, err);
@@ -457,21 +445,40 @@ static int npz_labels(struct inputs *inputs, const struct npz *npz, const char *
     return status;
 }
 
+static int npz_inputs(struct inputs *inputs, const struct npz *npz, const char *path, bool *used,
+                      struct error *err)
+{
+    struct output_names outputs;
+    int status = 0;
+    output_names_init(&outputs, inputs);
+    for (size_t i = 0; i < inputs->count && status == 0; i++) {
+        const struct npz_array *array = find_array(inputs, npz, &outputs, i);
+        if (!array)
+            status = no_array(inputs, npz, path, i, err);
+        else if (npz_read(npz, array, &inputs->slots[i].array, err))
+            status = error_prefix(err, "%s", path);
+        else
+            used[array - npz->arrays] = true;
+    }
+    output_names_release(&outputs);
+    return status ? status : cut_arrays(inputs, path, err);
+}
+
 static int read_npz(struct inputs *inputs, const char *path, struct error *err)
 {
     struct npz npz;
     int status = npz_open(&npz, path, err);
-    for (size_t i = 0; i < inputs->count && status == 0; i++) {
-        const struct npz_array *array = find_array(inputs, &npz, i);
-        if (!array)
-            status = no_array(inputs, &npz, path, i, err);
-        else if (npz_read(&npz, array, &inputs->slots[i].array, err))
-            status = error_prefix(err, "%s", path);
-    }
+    bool *used = memory_zeroed(npz.count + 1, sizeof *used);
     if (status == 0)
-        status = cut_arrays(inputs, path, err);
+        status = npz_inputs(inputs, &npz, path, used, err);
     if (status == 0)
-        status = npz_labels(inputs, &npz, path, err);
+        status = inputs_expect_npz(inputs, &npz, path, used, err);
+    if (status == 0)
+        status = npz_labels(inputs, &npz, path, used, err);
+    for (size_t i = 0; i < npz.count && status == 0; i++)
+        if (!used[i])
+            inputs_unused(inputs, npz.arrays[i].name);
+    free(used);
     npz_close(&npz);
     return status;
 }
@@ -492,7 +499,7 @@ static int read_file(struct inputs *inputs, const char *path, struct error *err)
             "all of them",
             path, inputs->count);
     if (npy)
-        return read_tensor(path, &inputs->slots[0].array, err) ? -1 : cut_arrays(inputs, path, err);
+        return inputs_read_tensor(path, &inputs->slots[0].array, err) ? -1 : cut_arrays(inputs, path, err);
     inputs->kind = INPUTS_FOLDERS;
     inputs->samples = 1;
     inputs->folders = arena_array(&inputs->arena, 1, sizeof *inputs->folders);
@@ -511,13 +518,18 @@ int inputs_read(struct inputs *inputs, const struct model *model, const char *fo
     size_t count;
     if (file_list(folder, &names, &count, err))
         return -1;
-    int status = read_arrays(inputs, folder, names, count, err);
+    struct map used;
+    map_init(&used);
+    int status = read_arrays(inputs, folder, names, count, &used, err);
+    if (status > 0)
+        inputs_unused_files(inputs, folder, &used);
     if (status == 0)
         status = read_folders(inputs, folder, names, count);
     else if (status > 0)
         status = 0;
     if (status == 0)
         status = read_labels(inputs, folder, names, count, err);
+    map_release(&used);
     file_names_free(names, count);
     return status;
 }

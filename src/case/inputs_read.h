@@ -20,6 +20,8 @@
  *   all have as many.
  * - FILE.pb, one sample for a model of one input.
  *
+ * inputs_expected.h tells where the outputs are that the data expects.
+ *
  * Labels are optional: labels.npy, labels.txt with one line for each sample, NAME-labels-idx1-ubyte, or the
  * array labels of a .npz file. Whole numbers are classes; anything else is the true output vector of each
  * sample.

@@ -40,6 +40,9 @@ void inputs_release(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
         tensor_release(&inputs->slots[i].array);
+    for (size_t i = 0; i < inputs->n_outputs; i++)
+        tensor_release(&inputs->outputs[i].array);
+    free(inputs->unused);
     free(inputs->classes);
     free(inputs->truth);
     arena_release(&inputs->arena);

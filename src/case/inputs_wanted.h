@@ -37,6 +37,15 @@ struct inputs_slot {
     struct shape element;                    /* arrays only: the shape of one sample */
 };
 
+/* One output of the model of which arrays say what is expected (inputs_expected.h). */
+struct inputs_output {
+    const char *name;
+    const Onnx__TypeProto *type;
+    size_t place; /* its number among the outputs */
+    struct tensor array;
+    struct shape element; /* of one sample */
+};
+
 struct inputs {
     struct arena arena;
     const struct model *model; /* borrowed */
@@ -50,6 +59,13 @@ struct inputs {
     size_t n_sizes;       /* open dimensions */
     struct inputs_size *sizes;
     size_t rows; /* sample i has the sizes of row i % rows; 0: they are not drawn, and all are 1 */
+
+    /* Arrays only: the outputs that are expected. Those of folders are read sample by sample. */
+    size_t n_outputs;
+    struct inputs_output *outputs;
+    /* Arrays and files of data that belong to no input, no output and no label, by name. */
+    size_t n_unused, unused_capacity;
+    const char **unused;
 
     /* The labels: classes, or true output vectors, or neither (then both are NULL). */
     size_t *classes;

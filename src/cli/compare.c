@@ -27,6 +27,21 @@ static int own_labels(struct inputs *inputs, const char *model, const char *data
     return status;
 }
 
+/* Appends ", with expected y and z". */
+static int describe_expected(const struct inputs *inputs, struct str *out, struct error *err)
+{
+    struct inputs_expected expected;
+    int status = inputs_expected(inputs, 0, &expected, err);
+    for (size_t i = 0; i < expected.count && status == 0; i++)
+        str_printf(out, "%s%s",
+                   !i                       ? ", with expected "
+                   : i + 1 < expected.count ? ", "
+                                            : " and ",
+                   expected.values[i].name);
+    inputs_expected_release(&expected);
+    return status;
+}
+
 /* Reads the model and its inputs before any engine starts: what is wrong with them is the user's mistake. */
 static int open_model(struct compare_model *entry, const struct compare_settings *settings, struct error *err)
 {
@@ -40,6 +55,7 @@ static int open_model(struct compare_model *entry, const struct compare_settings
         struct str text;
         str_init(&text);
         inputs_describe(&entry->inputs, &text);
+        status = describe_expected(&entry->inputs, &text, err);
         entry->described = str_detach(&text);
     }
     return status ? error_prefix(err, "%s", entry->path) : 0;
@@ -80,6 +96,7 @@ static void stand(const struct compare_model *models, size_t count, const char *
         const struct compare *compare = &models[m].compare;
         for (size_t i = 0; i < compare->engines; i++)
             engine_verdict_stands(&compare->verdicts.engine[i], labels[i], standing);
+        compare_expected_stands(compare, labels, standing);
         for (size_t i = 0; i < compare->pairs; i++)
             if (compare->pair[i].differs)
                 standing_finding(standing);
@@ -211,7 +228,15 @@ const struct command command_compare = {
         "In a large data set the reference checks samples spread evenly over it, and those on which engines\n"
         "failed or differ most. Samples are run in batches where the model's first dimension is open and\n"
         "samples do not influence each other; every result is that of a single sample. The file\n"
-        "labels-MODEL.npy in DIR has the labels of MODEL.onnx alone.\n",
+        "labels-MODEL.npy in DIR has the labels of MODEL.onnx alone.\n"
+        "\n"
+        "Arrays and files in --data that are called as an output of the model (or output_0, output_1 ...) "
+        "are\n"
+        "expected outputs: a third party beside engines and reference. Where an engine does not meet them "
+        "the\n"
+        "reference tells who is wrong; no engine is wrong against outputs that it refutes, and the status "
+        "is\n"
+        "then 2.\n",
     .examples =
         "  assay compare model.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.12.0\n"
         "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"

@@ -62,6 +62,12 @@ static void json_engine(struct json *json, const struct compare_model *model, si
         json_double(json, "topk", (double)engine->topk / answered);
         json_end(json);
     }
+    if (engine->expected.compared) {
+        json_object(json, "expected");
+        json_int(json, "compared", (int64_t)engine->expected.compared);
+        json_int(json, "unmet", (int64_t)engine->expected.unmet);
+        json_end(json);
+    }
     json_array(json, "outputs");
     for (size_t i = 0; i < engine->n_outputs; i++)
         json_output(json, &engine->outputs[i]);
@@ -166,6 +172,14 @@ static void json_uniques(struct json *json, const struct compare *compare, const
     free(uniques);
 }
 
+static void json_names(struct json *json, const char *member, const char *const *names, size_t count)
+{
+    json_array(json, member);
+    for (size_t i = 0; i < count; i++)
+        json_string(json, NULL, names[i]);
+    json_end(json);
+}
+
 static void json_model(struct json *json, const struct compare_model *model, const char *const *labels)
 {
     const struct compare *compare = &model->compare;
@@ -178,6 +192,8 @@ static void json_model(struct json *json, const struct compare_model *model, con
     json_int(json, "samples", (int64_t)compare->samples);
     json_int(json, "batch", (int64_t)compare->batch);
     json_string(json, "truth", truth_word[compare->truth]);
+    json_names(json, "expected", compare->expected, compare->n_expected);
+    json_names(json, "not_used", compare->unused, compare->n_unused);
     json_uniques(json, compare, labels);
     int culprit = sample_verdicts_culprit(&compare->verdicts);
     json_string(json, "culprit", culprit < 0 ? NULL : labels[culprit]);
@@ -301,6 +317,20 @@ static void junit_pair(struct junit *junit, const struct compare *compare, const
     str_release(&reason);
 }
 
+/* What the data expects of all engines and is not so: labels that do not fit, samples that nobody judged. */
+static void junit_expected(struct junit *junit, const struct compare *compare, const char *const *labels)
+{
+    struct standing standing = {0};
+    compare_expected_stands(compare, labels, &standing);
+    if (standing.troubles || standing.mistakes)
+        junit_case(junit, &(struct junit_case){
+                              .name = "expected outputs and labels",
+                              .result = JUNIT_ERROR,
+                              .type = "expectation",
+                              .message = standing.mistakes ? standing.mistake : standing.reason,
+                          });
+}
+
 void compare_write_junit(const struct compare_model *models, size_t count, const char *const *labels,
                          struct str *out)
 {
@@ -316,6 +346,7 @@ void compare_write_junit(const struct compare_model *models, size_t count, const
         str_release(&text);
         for (size_t i = 0; i < compare->engines; i++)
             junit_engine(&junit, compare, i, labels[i]);
+        junit_expected(&junit, compare, labels);
         for (size_t i = 0; i < compare->pairs; i++)
             junit_pair(&junit, compare, &compare->pair[i], labels);
     }

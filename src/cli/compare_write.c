@@ -60,6 +60,7 @@ void compare_answer(const struct compare_model *model, const char *const *labels
 {
     answer_scene_init(scene, &model->compare.verdicts, labels, model->path, model->described,
                       model->compare.samples);
+    compare_expected_stands(&model->compare, labels, &scene->standing);
 }
 
 static void text_answer(const struct compare_model *model, const char *const *labels, struct str *out)
@@ -119,6 +120,18 @@ static void text_outputs(const struct compare_model *model, const char *const *l
     table_release(&table);
 }
 
+/* On which samples the expected outputs are met. */
+static void text_expected(const struct compare *compare, const char *const *labels, struct str *out)
+{
+    for (size_t i = 0; i < compare->engines; i++) {
+        const struct compare_expected *expected = &compare->engine[i].expected;
+        if (expected->compared)
+            str_printf(out, "  expected outputs: %s meets them on %zu of %zu sample%s\n", labels[i],
+                       expected->compared - expected->unmet, expected->compared,
+                       expected->compared == 1 ? "" : "s");
+    }
+}
+
 /* One line for each engine: the verdict. */
 static void text_verdicts(const struct compare *compare, const char *const *labels, bool colour,
                           struct str *out)
@@ -147,6 +160,7 @@ static void text_verdicts(const struct compare *compare, const char *const *labe
             text_print(out, compare->engine[i].stack, 300);
             str_add(out, "\n");
         }
+    text_expected(compare, labels, out);
     if (compare->verdicts.samples < compare->samples)
         str_printf(out,
                    "  judged: %zu samples spread evenly, and %zu on which engines failed "
@@ -452,6 +466,8 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
         str_printf(out, ": %zu sample%s", compare->samples, compare->samples == 1 ? "" : "s");
         if (settings->metrics || compare->truth == TRUTH_CLASSES || compare->truth == TRUTH_VALUES)
             str_printf(out, ", %s", truth_text[compare->truth]);
+        if (compare->truth == TRUTH_VALUES)
+            str_printf(out, ", from which the first output is at most %.3g away", compare->truth_off);
         if (compare->batch > 1)
             str_printf(out, "; up to %zu in one batch", compare->batch);
         str_printf(out, compare->batch_why ? "; run one by one: %s\n\n" : "\n\n", compare->batch_why);

@@ -78,6 +78,7 @@ struct work {
     size_t judge_every;
     struct memory *memories;
     size_t n_memories, memories_capacity;
+    struct inputs_expected expected; /* of the sample under way */
     struct progress progress;
 };
 
@@ -342,6 +343,27 @@ static void remember(struct work *work, size_t sample)
             forget(work, i);
 }
 
+static int read_expected(struct work *work, size_t sample, struct error *err)
+{
+    struct compare *compare = work->compare;
+    inputs_expected_release(&work->expected);
+    if (inputs_expected(work->inputs, sample, &work->expected, err))
+        return -1;
+    if (compare->expected || !work->expected.count)
+        return 0;
+    compare->expected = arena_array(&compare->arena, work->expected.count, sizeof *compare->expected);
+    for (size_t i = 0; i < work->expected.count; i++)
+        compare->expected[compare->n_expected++] =
+            arena_strdup(&compare->arena, work->expected.values[i].name);
+    return 0;
+}
+
+static struct expected expected_now(const struct work *work)
+{
+    return (struct expected){
+        .count = work->expected.count, .values = work->expected.values, .places = work->expected.places};
+}
+
 static void hear(struct work *work, size_t sample, const struct value *inputs, const struct value *stack,
                  const struct result *results, const struct result *reference)
 {
@@ -349,11 +371,14 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
     struct test_case *stacked = stack ? test_case_view(work->model, stack, work->inputs->count) : NULL;
     struct verdict *each = memory_zeroed(work->compare->engines, sizeof *each);
     progress_doing(&work->progress, "judging and settling");
-    sample_verdicts_add(
-        &work->compare->verdicts,
-        &(struct sample_results){
-            .number = sample, .test = test, .stack = stacked, .results = results, .reference = reference},
-        each);
+    sample_verdicts_add(&work->compare->verdicts,
+                        &(struct sample_results){.number = sample,
+                                                 .test = test,
+                                                 .stack = stacked,
+                                                 .results = results,
+                                                 .reference = reference,
+                                                 .expected = expected_now(work)},
+                        each);
     explain_hear(&work->explain, work->compare, sample, each);
     progress_doing(&work->progress, NULL);
     free(each);
@@ -361,12 +386,16 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
     test_case_free(stacked);
 }
 
-static void land_batch(struct work *work, struct parcel *parcel, struct batch *batch, size_t *hearing)
+static int land_batch(struct work *work, struct parcel *parcel, struct batch *batch, size_t *hearing,
+                      struct error *err)
 {
     for (size_t k = 0; k < batch->count; k++) {
         size_t sample = batch->first + k;
         batch_row_fill(&work->row, batch, k);
-        bool worse = fold_sample(&work->fold, sample, work->row.results);
+        if (read_expected(work, sample, err))
+            return -1;
+        struct expected expected = expected_now(work);
+        bool worse = fold_sample(&work->fold, sample, work->row.results, &expected);
         if (for_the_judge(work, sample)) {
             hear(work, sample, batch_views(batch, k), batch->count > 1 ? batch->inputs : NULL,
                  work->row.results,
@@ -377,18 +406,21 @@ static void land_batch(struct work *work, struct parcel *parcel, struct batch *b
             remember(work, sample);
         }
     }
+    return 0;
 }
 
-static void land(struct work *work, struct parcel *parcel)
+static int land(struct work *work, struct parcel *parcel, struct error *err)
 {
     size_t hearing = 0;
-    for (size_t i = 0; i < parcel->count; i++) {
-        land_batch(work, parcel, &parcel->batches[i], &hearing);
+    int status = 0;
+    for (size_t i = 0; i < parcel->count && status == 0; i++) {
+        status = land_batch(work, parcel, &parcel->batches[i], &hearing, err);
         work->finished += parcel->batches[i].count;
         progress_step(&work->progress, work->finished);
     }
     free_parcel(parcel);
     work->folded++;
+    return status;
 }
 
 static int run_samples(struct work *work, struct error *err)
@@ -397,7 +429,7 @@ static int run_samples(struct work *work, struct error *err)
     while (status == 0 && work->finished < work->inputs->samples) {
         struct parcel *oldest = &work->parcels[work->folded % PARCELS];
         if (work->folded < work->launched && oldest->pending == 0)
-            land(work, oldest);
+            status = land(work, oldest, err);
         else if (work->next_sample < work->inputs->samples && work->launched - work->folded < PARCELS)
             status = launch(work, err);
         else
@@ -412,9 +444,12 @@ static int by_sample(const void *a, const void *b)
     return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* Whether the sample could change a verdict: it is a failure, or the worst of a pair that differs. */
+/* Whether the sample could change a verdict: it is a failure, not as expected, or the worst of a pair that
+ * differs. */
 static bool decisive(const struct compare *compare, size_t sample)
 {
+    if (fold_is_unmet(compare, sample))
+        return true;
     for (size_t i = 0; i < compare->engines; i++)
         if (compare->engine[i].worst != OUTCOME_UNTESTED && compare->engine[i].worst_sample == sample)
             return true;
@@ -437,6 +472,8 @@ static int hear_worst(struct work *work, const struct memory *memory, struct err
     struct job job = work->job;
     result_init(&reference);
     int status = batch_init(&batch, work->inputs, first, left < size ? left : size, 0, err);
+    if (status == 0)
+        status = read_expected(work, memory->sample, err);
     const struct value *inputs = status == 0 ? batch_views(&batch, memory->sample - first) : NULL;
     job.engine = work->panel->reference;
     job.bounds = true;
@@ -476,6 +513,9 @@ static void prepare(struct compare *compare, const struct inputs *inputs, size_t
     *compare = (struct compare){.samples = inputs->samples, .engines = engines, .batch = 1};
     arena_init(&compare->arena);
     compare->truth = inputs->classes ? TRUTH_CLASSES : inputs->truth ? TRUTH_VALUES : TRUTH_NONE;
+    compare->unused = arena_array(&compare->arena, inputs->n_unused + 1, sizeof *compare->unused);
+    for (size_t i = 0; i < inputs->n_unused; i++)
+        compare->unused[compare->n_unused++] = arena_strdup(&compare->arena, inputs->unused[i]);
     compare->engine = arena_array(&compare->arena, engines, sizeof *compare->engine);
     compare->pair = arena_array(&compare->arena, engines * engines, sizeof *compare->pair);
     for (size_t a = 0; a < engines; a++)
@@ -532,6 +572,7 @@ static void work_release(struct work *work)
     while (work->n_memories)
         forget(work, work->n_memories - 1);
     free(work->memories);
+    inputs_expected_release(&work->expected);
     explain_release(&work->explain);
     for (size_t i = 0; work->answers && i < work->compare->engines; i++)
         answer_cache_close(work->answers[i]);
@@ -550,6 +591,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     sample_verdicts_init(&compare->verdicts, &compare->arena, panel);
     compare->verdicts.look_up = options->known ? known_look_up : NULL;
     compare->verdicts.known = options->known;
+    compare->verdicts.tolerance = &options->tolerance;
     struct work work = {
         .compare = compare,
         .model = model,
@@ -591,4 +633,33 @@ void compare_release(struct compare *compare)
 {
     sample_verdicts_release(&compare->verdicts);
     arena_release(&compare->arena);
+}
+
+/* Of the samples that are not as expected, those that the judge heard of. */
+static size_t heard_unmet(const struct engine_verdict *overall)
+{
+    size_t heard = 0;
+    for (int i = 0; i < EXPECTATION_COUNT; i++)
+        heard += i == EXPECTATION_NONE || i == EXPECTATION_MET ? 0 : overall->expectations[i];
+    return heard;
+}
+
+void compare_expected_stands(const struct compare *compare, const char *const *labels,
+                             struct standing *standing)
+{
+    for (size_t i = 0; i < compare->engines; i++) {
+        const struct compare_engine *engine = &compare->engine[i];
+        size_t unmet = engine->expected.unmet, heard = heard_unmet(&compare->verdicts.engine[i]);
+        if (unmet > heard)
+            standing_trouble(standing,
+                             "%s is not as expected on %zu of %zu samples, and %zu of these were not judged",
+                             labels[i], unmet, engine->expected.compared, unmet - heard);
+        if (label_fit_fails(&engine->labels) && !verdict_is_finding(compare->verdicts.engine[i].verdict.kind))
+            standing_mistake(
+                standing,
+                "the labels fit no better than chance: top-1 is %.1f %% of %zu samples, and labels that "
+                "do not belong to them would give %.1f %%: check labels and preprocessing",
+                100.0 * (double)engine->labels.met / (double)engine->labels.samples, engine->labels.samples,
+                100 * label_fit_chance(&engine->labels));
+    }
 }

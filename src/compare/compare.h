@@ -16,6 +16,10 @@
  * within 0.1 %), and for the first output the class and MAD distances to the ground truth, with their
  * patterns (judge/metrics.h).
  *
+ * Outputs that the data expects (case/inputs_expected.h) are a third party beside engines and reference:
+ * every answer is compared with them, and the judge tells who is wrong (judge/expectation.h) on the samples
+ * that it hears and on those that are not as expected.
+ *
  * Without labels the first engine's top class takes the place of the truth. Two nearly equal classes can then
  * look like a large class distance, so such distances are reported but decide nothing. The MAD distance needs
  * true labels.
@@ -24,6 +28,7 @@
 #define COMPARE_COMPARE_H
 
 #include "case/inputs.h"
+#include "compare/label_fit.h"
 #include "engine/panel.h"
 #include "judge/metrics.h"
 #include "findings/known_issues.h"
@@ -41,6 +46,14 @@ struct compare_output {
     double min, max;           /* of the finite elements; NaN when there are none */
 };
 
+/* How an engine meets the expected outputs, on all samples. The first samples that it does not meet are
+ * judged. */
+enum { COMPARE_UNMET = 20 };
+struct compare_expected {
+    size_t compared, unmet;        /* samples that were compared with them; those that are not as expected */
+    size_t samples[COMPARE_UNMET]; /* the first of those */
+};
+
 struct compare_engine {
     size_t outcomes[OUTCOME_COUNT];
     enum outcome worst; /* the first outcome that was not ok; its sample, stage, signal and message follow */
@@ -51,7 +64,9 @@ struct compare_engine {
     const char *last_lines; /* of its stderr, when it died; else NULL */
     size_t n_outputs;
     struct compare_output *outputs;
-    size_t top1, topk; /* samples whose label is the first class, is among the first k classes */
+    struct compare_expected expected;
+    struct label_fit labels; /* how class labels fit */
+    size_t top1, topk;       /* samples whose label is the first class, is among the first k classes */
     int64_t load_ns, run_ns;
     size_t kept;       /* samples whose answer had been kept */
     size_t alone;      /* samples run alone because a batch failed */
@@ -81,7 +96,11 @@ struct compare_pair {
 struct compare {
     struct arena arena;
     size_t samples, engines, pairs;
+    size_t n_expected, n_unused;
+    const char **expected; /* the outputs that the data expects, by name */
+    const char **unused;   /* arrays and files of the data that belong to nothing */
     enum truth truth;
+    double truth_off;      /* of true outputs: how far the first output of some engine is from them at most */
     size_t batch;          /* samples in one run; 1: each is run alone */
     const char *batch_why; /* why samples are run alone although the first dimension is open, or NULL */
     size_t judged_spread, judged_worst; /* samples that were judged: those spread evenly, those on which
@@ -111,6 +130,11 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
                 const struct inputs *inputs, const struct panel *panel, const struct compare_options *options,
                 struct error *err);
 void compare_release(struct compare *compare); /* also after a failure */
+
+/* Reports samples that are not as expected and were not judged, and labels that do not fit. labels: one for
+ * each engine. */
+void compare_expected_stands(const struct compare *compare, const char *const *labels,
+                             struct standing *standing);
 
 /*
  * A unique inconsistency. All inconsistencies with the same pattern are counted as one, whichever engines and

@@ -224,9 +224,12 @@ static void fold_accuracy(struct fold *fold, size_t sample, size_t number)
     size_t count = fold->counts[number];
     if (!fold->inputs->classes || count == 0)
         return;
-    size_t rank = metrics_rank(fold->first[number], count, fold->inputs->classes[sample]);
-    fold->compare->engine[number].top1 += rank == 1;
-    fold->compare->engine[number].topk += rank <= (size_t)fold->options->thresholds.k && rank <= count;
+    struct compare_engine *engine = &fold->compare->engine[number];
+    size_t label = fold->inputs->classes[sample], rank = metrics_rank(fold->first[number], count, label);
+    label_fit_add(&engine->labels, &fold->compare->arena, count, metrics_top(fold->first[number], count),
+                  label);
+    engine->top1 += rank == 1;
+    engine->topk += rank <= (size_t)fold->options->thresholds.k && rank <= count;
 }
 
 /* The sample's true output vector: as given, or one-hot; NULL when it has none of this length. */
@@ -295,7 +298,39 @@ static bool fold_pair(struct fold *fold, struct compare_pair *pair, size_t sampl
     return worse;
 }
 
-bool fold_sample(struct fold *fold, size_t sample, const struct result *results)
+/* How far the first output is from the true one, where that has as many numbers. */
+static void fold_truth(struct fold *fold, size_t sample, size_t number)
+{
+    const struct inputs *inputs = fold->inputs;
+    if (!inputs->truth || inputs->truth_size != fold->counts[number])
+        return;
+    for (size_t i = 0; i < inputs->truth_size; i++) {
+        double off = fabs(fold->first[number][i] - inputs->truth[sample * inputs->truth_size + i]);
+        fold->compare->truth_off = off > fold->compare->truth_off ? off : fold->compare->truth_off;
+    }
+}
+
+/* True when the answer is not as expected, and is to be judged. */
+static bool fold_expected(struct fold *fold, size_t sample, const struct result *result, size_t number,
+                          const struct expected *expected)
+{
+    struct compare_expected *kept = &fold->compare->engine[number].expected;
+    struct str why;
+    if (!expected->count || result->outcome != OUTCOME_OK)
+        return false;
+    str_init(&why);
+    bool unmet = golden_compare(expected, result->outputs, result->count, true, &fold->options->tolerance,
+                                &why) != GOLDEN_PASS;
+    str_release(&why);
+    kept->compared++;
+    if (unmet && kept->unmet < COMPARE_UNMET)
+        kept->samples[kept->unmet] = sample;
+    kept->unmet += unmet;
+    return unmet && kept->unmet <= COMPARE_UNMET;
+}
+
+bool fold_sample(struct fold *fold, size_t sample, const struct result *results,
+                 const struct expected *expected)
 {
     struct compare *compare = fold->compare;
     load_first(fold, results);
@@ -306,14 +341,27 @@ bool fold_sample(struct fold *fold, size_t sample, const struct result *results)
     for (size_t i = 0; i < compare->engines; i++) {
         worse |= fold_engine(fold, sample, &results[i], i);
         fold_accuracy(fold, sample, i);
+        fold_truth(fold, sample, i);
+        worse |= fold_expected(fold, sample, &results[i], i, expected);
     }
     for (size_t i = 0; i < compare->pairs; i++)
         worse |= fold_pair(fold, &compare->pair[i], sample, results, has_class ? &class : NULL);
     return worse;
 }
 
+bool fold_is_unmet(const struct compare *compare, size_t sample)
+{
+    for (size_t i = 0; i < compare->engines; i++)
+        for (size_t k = 0; k < compare->engine[i].expected.unmet && k < COMPARE_UNMET; k++)
+            if (compare->engine[i].expected.samples[k] == sample)
+                return true;
+    return false;
+}
+
 bool fold_wanted(const struct compare *compare, size_t sample)
 {
+    if (fold_is_unmet(compare, sample))
+        return true;
     for (size_t i = 0; i < compare->engines; i++)
         if (compare->engine[i].worst != OUTCOME_UNTESTED && compare->engine[i].worst_sample == sample)
             return true;

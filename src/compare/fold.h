@@ -21,12 +21,17 @@ void fold_init(struct fold *fold, struct compare *compare, const struct inputs *
 void fold_release(struct fold *fold);
 
 /*
- * Adds a sample; results: one for each engine. Returns true when the sample should perhaps be judged: some
- * pair differs more on it than on all before, or it is the first failure of an engine.
+ * Adds a sample; results: one for each engine; expected: the outputs that are expected, which may be none.
+ * Returns true when the sample should perhaps be judged: some pair differs more on it than on all before, it
+ * is the first failure of an engine, or an answer is not as expected.
  */
-bool fold_sample(struct fold *fold, size_t sample, const struct result *results);
+bool fold_sample(struct fold *fold, size_t sample, const struct result *results,
+                 const struct expected *expected);
 
-/* Whether the sample is still the worst of some pair or engine. */
+/* Whether an answer to the sample is not as expected, and it is one of those that are judged. */
+bool fold_is_unmet(const struct compare *compare, size_t sample);
+
+/* Whether the sample is still the worst of some pair or engine, or not as expected. */
 bool fold_wanted(const struct compare *compare, size_t sample);
 
 /* Decides which pairs differ; to be called after the last sample. */

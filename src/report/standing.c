@@ -2,7 +2,7 @@
 
 #include "report/text_table.h"
 
-const char standing_mistake_head[] = "Expected outputs refuted";
+const char standing_mistake_head[] = "Expectation refuted";
 
 static void line(const char *head, const char *reason, size_t count, struct str *out, bool colour)
 {

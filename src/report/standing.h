@@ -9,7 +9,7 @@
 #include "judge/standing.h"
 
 /*
- * Appends the first lines of the output, "Not everything was judged: ..." and "Expected outputs refuted:
+ * Appends the first lines of the output, "Not everything was judged: ..." and "Expectation refuted:
  * ...", and an empty one; nothing when everything was judged and nobody was mistaken.
  */
 void standing_print(const struct standing *standing, struct str *out, bool colour);

@@ -42,3 +42,35 @@ assay replay otherexport -e reference:fault=bn-sqrt-var
 assay replay otherexport -e reference:round=on --format json | grep -v seconds
 # Without the reference nobody can refute them.
 assay conform otherexport -e reference:round=on --no-reference
+# The same in compare: a folder of data sets, files by name, and what belongs to nothing.
+assay compare net.onnx -e reference:round=on --data right
+assay compare net.onnx -e reference:round=on -e reference:fault=bn-sqrt-var --data otherexport
+assay compare net.onnx -e reference:fault=bn-sqrt-var --data right | head -3
+assay compare net.onnx -e reference:round=on --data otherexport --format json | grep -A3 '"mistake"\|"expected"\|"not_used"'
+assay compare net.onnx -e reference:round=on --data otherexport --format junit
+quietly run same.onnx -e reference -n 1 --dim N=1 --save npy -o made --force
+mkdir named && cp made/reference/test_data_set_0/output_0.npy named/x.npy && cp named/x.npy named/y.npy
+npy named/z.npy '<f4' 3, 12
+assay compare net.onnx -e reference:round=on --data named
+# More samples than are judged: those that are not as expected are judged all the same.
+model relu.onnx <<'END'
+<ir_version: 8, opset_import: ["": 17]>
+net (float[N,2] x) => (float[N,2] y) { y = Relu(x) }
+END
+mkdir many && npy many/samples.npy '<f4' 300,2, 2400
+{ npy many/y.npy '<f4' 300,2, 2000 && printf '\0\0\200?' && head -c 396 /dev/zero; } >>many/y.npy
+assay compare relu.onnx -e reference:round=on --data many --judge 3
+# Fewer of them than there are samples; a file cut short; an output too many.
+npy many/y.npy '<f4' 299,2, 2392
+assay compare relu.onnx -e reference:round=on --data many
+head -c 1000 many/samples.npy >many/y.npy
+assay compare relu.onnx -e reference:round=on --data many
+cp right/test_data_set_0/output_0.pb right/test_data_set_0/output_1.pb
+assay compare net.onnx -e reference:round=on --data right
+# Labels that the model meets no more often than chance would.
+mkdir labelled && npy labelled/samples.npy '<f4' 24,2, 192
+for ((i = 0; i < 24; i++)); do echo 1; done >labelled/labels.txt
+assay compare relu.onnx -e reference:round=on --data labelled
+assay compare relu.onnx -e reference:round=on --data labelled --format junit
+for ((i = 0; i < 24; i++)); do echo 0.5 0.25; done >labelled/labels.txt
+assay compare relu.onnx -e reference:round=on --data labelled

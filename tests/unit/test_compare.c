@@ -352,7 +352,10 @@ static void a_sample_that_is_not_valid_ends_the_comparison(void **state)
     struct compare compare;
     struct error err = {0};
     scene_open(&scene, LABELS("identity"));
-    data_open(&data, "g (int64[4] i) => (float[4] y) <float[2] d = {1.0, 2.0}> { y = Gather(d, i) }", 5);
+    /* Random indices are such as Gather allows, where it is seen that they are indices. */
+    data_open(&data,
+              "g (int64[4] i) => (float[4] y) <float[2] d = {1.0, 2.0}> { s = Mul(i, i) y = Gather(d, s) }",
+              5);
     assert_int_equal(compare_data(&compare, &data, &scene.panel, &(struct compare_options){0}, &err), -1);
     assert_int_equal(err.code, ERROR_INVALID);
     assert_int_equal(sample_verdicts_culprit(&compare.verdicts), -1);

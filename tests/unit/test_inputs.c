@@ -235,6 +235,62 @@ static void test_folder(void **state)
     model_free(model);
 }
 
+/* Expected outputs beside the inputs: by name and by number, in arrays of samples and in folders of one. */
+static void test_expected(void **state)
+{
+    struct fixture *f = *state;
+    struct inputs inputs;
+    struct inputs_expected expected;
+    struct error err = {0};
+    const float data[] = {1, 2, 3, 4, 5, 6};
+    struct model *model = one_input();
+    struct shape open = shape_make(2, (int64_t[]){-1, 2}), scalar = shape_make(0, NULL);
+    model_add_output(model, "y", DTYPE_FLOAT, &open);
+    model_add_output(model, "loss", DTYPE_FLOAT, &scalar);
+    /* Beside an expected output the one other array is the input. */
+    write_npy(f->folder, "pictures.npy", "<f4", "3, 2", data, sizeof data);
+    write_npy(f->folder, "y.npy", "<f4", "3, 2", data, sizeof data);
+    write_npy(f->folder, "output_1.npy", "<f4", "3,", data, 3 * sizeof *data);
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), 0);
+    assert_int_equal(inputs.samples, 3);
+    assert_int_equal(inputs.n_unused, 0);
+    assert_int_equal(inputs_expected(&inputs, 2, &expected, &err), 0);
+    assert_int_equal(expected.count, 2);
+    assert_string_equal(expected.values[0].name, "y");
+    assert_int_equal(expected.values[0].tensors[0].shape.rank, 2);
+    assert_true(tensor_get(&expected.values[0].tensors[0], 1) == 6);
+    assert_int_equal(expected.places[1], 1);
+    assert_int_equal(expected.values[1].tensors[0].shape.rank, 0);
+    assert_true(tensor_get(&expected.values[1].tensors[0], 0) == 3);
+    inputs_expected_release(&expected);
+    inputs_release(&inputs);
+    /* Fewer of them than there are samples are a mistake; what belongs to nothing is named. */
+    write_npy(f->folder, "y.npy", "<f4", "2, 2", data, 4 * sizeof *data);
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), -1);
+    assert_non_null(strstr(err.message, "the expected output y has 2 along its first axis, and there are 3"));
+    inputs_release(&inputs);
+    write_npy(f->folder, "x.npy", "<f4", "1, 2", data, 2 * sizeof *data);
+    write_npy(f->folder, "y.npy", "<f4", "1, 2", data + 1, 2 * sizeof *data);
+    char *path = file_join(f->folder, "output_1.npy");
+    remove(path);
+    free(path);
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), 0);
+    assert_int_equal(inputs.kind, INPUTS_FOLDERS);
+    assert_int_equal(inputs.n_unused, 1);
+    assert_string_equal(inputs.unused[0], "pictures.npy");
+    assert_int_equal(inputs_expected(&inputs, 0, &expected, &err), 0);
+    assert_int_equal(expected.count, 1);
+    assert_true(tensor_get(&expected.values[0].tensors[0], 0) == 2);
+    inputs_expected_release(&expected);
+    inputs_release(&inputs);
+    write_npy(f->folder, "output_2.npy", "<f4", "1, 2", data, 2 * sizeof *data);
+    assert_int_equal(inputs_read(&inputs, model, f->folder, &err), 0);
+    assert_int_equal(inputs_check(&inputs, &err), -1);
+    assert_non_null(strstr(err.message, "the model has only 2 outputs"));
+    inputs_release(&inputs);
+    model_free(model);
+}
+
 static void set(struct value *value, const char *name, enum dtype type, struct shape shape)
 {
     struct tensor tensor;
@@ -382,6 +438,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_samples, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_expected, setup, teardown),
         cmocka_unit_test(test_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
