@@ -152,7 +152,10 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     for (size_t i = 0; i < count; i++)
         if (opencv_input(call, &inputs[i]) < 0)
             return -1;
-    if (face_forward(opencv->net, opencv->outputs, opencv->n_outputs, message) < 0)
+    int result = face_forward(opencv->net, opencv->outputs, opencv->n_outputs, message);
+    if (adapter_traces(call))
+        opencv_trace(call);
+    if (result < 0)
         return opencv_fail(call, OPENCV_STAGE_RUN, message);
     for (size_t i = 0; i < opencv->n_outputs; i++)
         if (opencv_output(call, i, adapter_output(outputs, opencv->outputs[i])) < 0)

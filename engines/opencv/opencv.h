@@ -35,6 +35,9 @@ int opencv_refuse(struct adapter_call *call, const char *first, const char *mess
 int opencv_input(struct adapter_call *call, const struct value *value);
 int opencv_output(struct adapter_call *call, size_t number, struct value *value);
 
+/* Tells the layers of the last run. */
+void opencv_trace(struct adapter_call *call);
+
 /* The graph input or output of that name, or NULL. */
 const Onnx__ValueInfoProto *opencv_declared(Onnx__ValueInfoProto *const *infos, size_t count,
                                             const char *name);

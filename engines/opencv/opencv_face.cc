@@ -266,3 +266,34 @@ int face_output(struct face_net *net, size_t number, struct tensor *tensor, char
         return 0;
     });
 }
+
+namespace
+{
+
+/* What the library's own drawing would say of the layers alone. */
+std::string draw_layers(cv::dnn::Net &net)
+{
+    std::string text;
+    for (const cv::String &name : net.getLayerNames())
+        text += "\t\"" + name + "\" [label=\"" + name + "\\n" + net.getLayer(net.getLayerId(name))->type +
+                "\\n\"]\n";
+    return text;
+}
+
+} // namespace
+
+char *face_draw(struct face_net *net)
+{
+    char message[FACE_MESSAGE_SIZE];
+    std::string text;
+    guarded(message, [&] {
+        text = net->net.dump();
+        return 0;
+    });
+    if (text.find("[label=") == std::string::npos)
+        guarded(message, [&] {
+            text = draw_layers(net->net);
+            return 0;
+        });
+    return text.empty() ? nullptr : strdup(text.c_str());
+}

@@ -53,6 +53,10 @@ int face_forward(struct face_net *net, const char *const *names, size_t count,
 /* Output `number` of the last face_forward, as the library gives it: owned by the caller. */
 int face_output(struct face_net *net, size_t number, struct tensor *tensor, char message[FACE_MESSAGE_SIZE]);
 
+/* The library's drawing of the network as it ran, in the language of Graphviz; where the release has none,
+ * the layers alone in the same form. Heap; NULL: neither can be had. */
+char *face_draw(struct face_net *net);
+
 #ifdef __cplusplus
 }
 #endif

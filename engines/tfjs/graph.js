@@ -31,8 +31,10 @@ function lastUses(graph, outputs) {
     return last;
 }
 
+/* `computed`, where it is set, is called with each node that was computed. */
 class Graph {
     constructor(tf, model) {
+        this.computed = null;
         const { graph, opset } = readModel(model);
         this.tf = tf;
         this.opset = opset;
@@ -108,6 +110,7 @@ class Graph {
         this.nodes.forEach((node, i) => {
             try {
                 const outputs = this.compute(node, values);
+                this.computed?.(node);
                 node.outputs.forEach((name, j) => name && outputs[j] && values.set(name, outputs[j]));
             } catch (error) {
                 throw asLacking(error, node);

@@ -6,7 +6,7 @@ const path = require('path');
 const { serve, Unsupported } = require('../sdk/js/adapter.js');
 const { Graph, operators } = require('./graph.js');
 
-let tf, graph;
+let tf, graph, traced = false, steps = [];
 
 /* The library as the operator tables see it. Releases differ in the functions that they have: one that is missing is a
  * lack of the release, whichever operator asks for it. */
@@ -44,6 +44,29 @@ async function start(knobs) {
     return tf.version.tfjs;
 }
 
+/* The run under tfjs's profile, whose kernels are told apart by the nodes between which they came. An exception would
+ * leave the profile on, so it goes round it. */
+async function runTraced(inputs) {
+    const device = tf.getBackend();
+    let result, failure;
+    steps = [];
+    graph.computed = node => {
+        const { kernels } = tf.engine().state.activeProfile;
+        steps.push(...kernels.slice(steps.length).map(({ name }) => ({ name, device, outputs: node.outputs.filter(Boolean) })));
+    };
+    await tf.profile(() => {
+        try {
+            result = graph.run(inputs);
+        } catch (error) {
+            failure = error;
+        }
+    });
+    graph.computed = null;
+    if (failure)
+        throw failure;
+    return result;
+}
+
 serve({
     name: 'tfjs',
     knobs: [
@@ -54,9 +77,12 @@ serve({
     start,
     load(model) {
         graph = new Graph(withLacks(tf), model);
+        traced = model.trace;
+        steps = [];
         return { inputs: graph.inputs.map(({ name }) => name), outputs: graph.outputs };
     },
-    run: inputs => graph.run(inputs),
+    run: inputs => traced ? runTraced(inputs) : graph.run(inputs),
+    trace: () => steps,
     gradient: request => graph.gradient(request),
     unload() {
         graph = null;
