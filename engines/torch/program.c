@@ -36,6 +36,8 @@ struct program {
     enum face_mode mode;
     bool reload;
     const char *source;
+    struct adapter_call *call;
+    size_t told; /* steps of the trace before the step that runs now */
     struct cache *cache;
     size_t n_slots, room;
     struct slot *slots;
@@ -205,6 +207,40 @@ static int compile_step(struct program *p, struct step *step, const char *lines,
 typedef int run_module(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
                        size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE]);
 
+/* Each name once for a step. */
+static void tell(void *context, const char *name, const char *group)
+{
+    const struct program *p = context;
+    const struct trace *trace = p->call->trace;
+    for (size_t i = p->told; i < trace->count; i++)
+        if (text_equal(trace->steps[i].name, name) && text_equal(trace->steps[i].pass, group))
+            return;
+    adapter_trace(p->call, &(struct trace_step){.kind = TRACE_KERNEL, .name = name, .pass = group});
+}
+
+/* The steps that only serve to write the module are not told. */
+static bool begin_trace(struct program *p, const struct step *step)
+{
+    if (!adapter_traces(p->call) || !(is_steps(p) || step->module == p->whole))
+        return false;
+    p->told = p->call->trace->count;
+    face_tell(tell, p);
+    return true;
+}
+
+/* Of a module it is not known which operator computes what. */
+static void end_trace(struct program *p, const struct step *step)
+{
+    const char **names = memory_zeroed(step->n_outputs + 1, sizeof *names);
+    size_t count = 0;
+    face_tell(NULL, NULL);
+    for (size_t i = 0; is_steps(p) && i < step->n_outputs; i++)
+        if (step->outputs[i] < p->index->count)
+            names[count++] = p->index->values[step->outputs[i]].name;
+    trace_set_outputs(p->call->trace, p->told, names, count);
+    free(names);
+}
+
 static int run_step(struct program *p, const struct step *step, run_module *run, struct error *err)
 {
     char message[FACE_MESSAGE_SIZE];
@@ -214,7 +250,10 @@ static int run_step(struct program *p, const struct step *step, run_module *run,
         inputs[i] = p->slots[step->inputs[i]].tensor;
     for (size_t i = 0; i < step->n_outputs; i++)
         empty_slot(p, step->outputs[i]); /* its memory, still in the cache, serves this run */
+    bool traced = begin_trace(p, step);
     int result = run(step->module, step->n_inputs, inputs, step->n_outputs, outputs, message);
+    if (traced)
+        end_trace(p, step);
     for (size_t i = 0; i < step->n_outputs; i++)
         if (outputs[i])
             fill_slot(p, step->outputs[i], outputs[i]);
@@ -391,7 +430,7 @@ static int build(struct program *p, const struct value *inputs, size_t count, st
 
 int program_new(struct program **made, const struct model_index *index, enum face_mode mode, bool reload,
                 struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
-                const char *const *outputs, const char *source, struct error *err)
+                const char *const *outputs, const char *source, struct adapter_call *call, struct error *err)
 {
     struct program *p = memory_zeroed(1, sizeof *p);
     arena_init(&p->arena);
@@ -400,6 +439,7 @@ int program_new(struct program **made, const struct model_index *index, enum fac
     p->mode = mode;
     p->reload = reload;
     p->source = source;
+    p->call = call;
     p->cache = cache;
     *made = p;
     if (find_outputs(p, n_outputs, outputs, err) == 0 && build(p, inputs, count, err) == 0)

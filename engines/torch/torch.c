@@ -75,8 +75,9 @@ static int load(struct adapter_call *call, const struct adapter_model *model, st
 }
 
 /* Taken from the cache, or made: the program for these inputs. */
-static int prepare(struct torch *torch, const struct value *inputs, size_t count, struct error *err)
+static int prepare(struct adapter_call *call, const struct value *inputs, size_t count, struct error *err)
 {
+    struct torch *torch = call->engine;
     if (torch->program && program_fits(torch->program, inputs, count))
         return 0;
     program_free(torch->program);
@@ -84,7 +85,7 @@ static int prepare(struct torch *torch, const struct value *inputs, size_t count
     cache_trim(torch->cache);
     return program_new(&torch->program, &torch->graph.index, torch->mode, torch->reload, torch->cache, inputs,
                        count, torch->graph.n_outputs, (const char *const *)torch->graph.outputs,
-                       torch->source, err);
+                       torch->source, call, err);
 }
 
 static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
@@ -95,7 +96,7 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
     (void)bounds;
     if (!torch->graph.model)
         return adapter_fail(call, ADAPTER_FAILED, "run without a loaded model");
-    if (prepare(torch, inputs, count, &err) < 0)
+    if (prepare(call, inputs, count, &err) < 0)
         return adapter_fail_error(call, &err);
     struct tensor *results = memory_zeroed(torch->graph.n_outputs + 1, sizeof *results);
     int result = program_run(torch->program, inputs, count, results, &err);
@@ -113,7 +114,7 @@ static int gradient(struct adapter_call *call, const struct adapter_gradient *re
     struct error err = {0};
     if (!torch->graph.model)
         return adapter_fail(call, ADAPTER_FAILED, "gradient without a loaded model");
-    if (prepare(torch, request->inputs, request->n_inputs, &err) < 0 ||
+    if (prepare(call, request->inputs, request->n_inputs, &err) < 0 ||
         program_gradient(torch->program, request, outputs, &err) < 0)
         return adapter_fail_error(call, &err);
     return 0;

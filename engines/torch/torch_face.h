@@ -65,6 +65,15 @@ int face_module_new(struct face_module **made, const char *text, size_t n_buffer
                     char message[FACE_MESSAGE_SIZE]);
 void face_module_free(struct face_module *module);
 
+/*
+ * From now on `tell` hears of each operator that runs, by the name that the library's profiler
+ * has for it ("aten::mkldnn_convolution"), and, unless the module is run as written, of each that the
+ * optimised graph puts into a group of its own ("aten::relu" of "prim::TensorExprGroup"), which the profiler
+ * does not see. Runs that only warm a module up are left out. NULL: nobody.
+ */
+typedef void face_teller(void *context, const char *name, const char *group);
+void face_tell(face_teller *tell, void *context);
+
 /* Runs the module, which must return exactly n_outputs tensors. The caller owns them. */
 int face_module_run(struct face_module *module, size_t n_inputs, const struct face_tensor *const *inputs,
                     size_t n_outputs, struct face_tensor **outputs, char message[FACE_MESSAGE_SIZE]);
