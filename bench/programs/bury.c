@@ -239,7 +239,7 @@ static int write_case(struct bury *bury, const char *folder, struct error *err)
     struct test_case *test = test_case_new(bury->out);
     test->inputs = bury->inputs;
     test->n_inputs = bury->n_inputs;
-    int status = file_make_folders(folder, err) ? -1 : suite_write(folder, test, err);
+    int status = suite_write_path(folder, test, err);
     if (!status)
         printf("%zu nodes, %zu of them the case's\n", bury->out->graph->n_node, bury->bug->graph->n_node);
     test_case_free(test);

@@ -119,7 +119,7 @@ static const char *keep_value(struct splice *splice, const char *from, size_t nu
     str_init(&path);
     str_printf(&path, "%s/test_data_set_0/input_%zu.pb", splice->folder, number);
     value_init(&value);
-    if (data_read(path.data, splice->bug->graph->input[number]->type, &value, &err))
+    if (data_read(USERS_PATH, path.data, splice->bug->graph->input[number]->type, &value, &err))
         die(path.data, err.message);
     const double zero = 0;
     char name[40];
@@ -374,7 +374,7 @@ static void read_sample(struct bench *bench, const char *path)
 {
     struct error err = {0};
     struct tensor samples;
-    if (npy_read(path, &samples, &err))
+    if (npy_read(USERS_PATH, path, &samples, &err))
         die(path, err.message);
     struct shape shape = samples.shape;
     size_t row = samples.size / (size_t)shape.dims[0];

@@ -147,7 +147,7 @@ static int make(const char *path, long blocks, long channels, long size)
     for (long i = 0; i < blocks; i++)
         block(&maker, i == blocks / 2);
     model_add_output(maker.model, maker.last, DTYPE_FLOAT, &shape);
-    int status = model_save(maker.model, path, &err);
+    int status = model_save(maker.model, USERS_PATH, path, &err);
     if (status)
         die(path, err.message);
     printf("%zu nodes, values of %zu x %ld x %ld\n", maker.count, (size_t)channels, size, size);

@@ -106,7 +106,7 @@ static void give(const struct bench *bench, struct network *network)
     const struct test_case *test = network->test;
     const struct model *model = test_case_model(test, &err);
     char *path = file_join(bench->folder, network->name);
-    if (!model || file_make_folders(path, &err) || suite_write(path, test, &err))
+    if (!model || suite_write_path(path, test, &err))
         die(network->name, &err);
     if (stays_finite(model, test->inputs, test->n_inputs, &stays, NULL))
         stays = false;

@@ -66,7 +66,7 @@ static int write_model(const char *folder, size_t number, FILE *list, struct err
     char name[32];
     snprintf(name, sizeof name, "%05zu.onnx", number);
     char *path = file_join(folder, name);
-    int result = model_save(model, path, err);
+    int result = model_save(model, USERS_PATH, path, err);
     fprintf(list, "%s %lld %lld %lld %lld\n", name, (long long)shape.dims[0], (long long)shape.dims[1],
             (long long)shape.dims[2], (long long)shape.dims[3]);
     free(path);

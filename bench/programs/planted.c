@@ -189,7 +189,7 @@ void planted_samples(struct planted *planted, const char *path)
 {
     struct error err = {0};
     struct tensor samples;
-    if (npy_read(path, &samples, &err))
+    if (npy_read(USERS_PATH, path, &samples, &err))
         planted_die(path, &err);
     size_t count = (size_t)samples.shape.dims[0];
     for (size_t i = 0; i < count && i < 8; i++)

@@ -218,7 +218,7 @@ static void keep_case(const struct bench *b, const struct test_case *test)
         return;
     str_init(&path);
     str_printf(&path, "%s/%zu", b->keep, b->n_seen);
-    if (file_make_folders(path.data, &err) || suite_write(path.data, test, &err))
+    if (suite_write_path(path.data, test, &err))
         fprintf(stderr, "%s: %s\n", path.data, err.message);
     str_release(&path);
 }

@@ -23,7 +23,7 @@ static int prepare(struct bare *bare, char **argv, struct error *err)
         return error_set(err, ERROR_USAGE, "'%s' is not a number of samples", argv[3]);
     bare->batch = batch;
     bare->input = argv[2];
-    if (npy_read(argv[1], &bare->samples, err))
+    if (npy_read(USERS_PATH, argv[1], &bare->samples, err))
         return -1;
     return bare->samples.shape.rank < 1 || bare->samples.shape.dims[0] < 1
                ? error_set(err, ERROR_INVALID, "%s has no samples", argv[1])

@@ -1,53 +1,29 @@
 /*
- * Files. Reading has a limit. file_write writes to a temporary name and renames it, so that a reader never
- * sees half a file; only devices and pipes (/dev/null, /dev/stdout) are written to directly.
+ * Files by paths that the user names; what lies inside folders that others may have filled is reached by
+ * base/folder.h. Reading has a limit. file_write writes to a temporary name and renames it, so that a reader
+ * never sees half a file; only devices and pipes (/dev/null, /dev/stdout) are written to directly.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
 #include "base/error.h"
+#include "base/file_map.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A read-only view of a file. An empty file has data NULL and size 0. A Git LFS pointer is refused. */
-struct file_map {
-    const uint8_t *data;
-    size_t size;
-};
-
-int file_map_open(struct file_map *map, const char *path, struct error *err);
-int file_map_fd(struct file_map *map, int fd, struct error *err); /* of an open file */
-void file_map_close(struct file_map *map);
-
-/* Gives back the memory of these bytes of a mapped file, which are read from it again when they are needed.
- * Nothing happens to bytes that lie in no mapped file. */
-void file_map_forget(const void *data, size_t size);
-
-/*
- * Whoever cuts a file off that is mapped here would end the process (SIGBUS). From file_guard_maps on, what
- * is missing reads as zeros, and file_maps_were_cut tells, so that no result is taken from them.
- */
-void file_guard_maps(void);
-bool file_maps_were_cut(void);
-
 /* Opens a file that the user names for reading; -1 for anything else (a folder, a pipe, a socket, a device),
  * which is named at once. */
 int file_open_regular(const char *path, struct error *err);
+int file_map_open(struct file_map *map, const char *path, struct error *err);
 
 /* The whole file, NUL-terminated, on the heap; refused with ERROR_LIMIT when larger than limit. */
 int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err);
 int file_write(const char *path, const void *data, size_t size, struct error *err);
-
-/* Creates a new file with a unique name in the folder of `path`, for callers that write piece by piece and
- * rename the file at the end. Returns its descriptor, or -1. *name is on the heap. For files that the user
- * names, see base/output.h. */
-int file_open_temporary(const char *path, char **name, struct error *err);
 
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);

@@ -1,5 +1,3 @@
-/* for renameat2 */
-#define _GNU_SOURCE
 #include "base/output.h"
 
 #include "base/file.h"
@@ -47,14 +45,19 @@ bool output_is_report(const char *start, size_t size)
 }
 
 /* Reads the first bytes of a file; *size is 0 for an empty file, which may be overwritten. */
-static int read_start(const char *path, char start[START_SIZE], size_t *size, struct error *err)
+static int read_start(const struct folder *in, const char *name, char start[START_SIZE], size_t *size,
+                      struct error *err)
 {
-    int fd = file_open_regular(path, err);
+    int fd = folder_open_file(in, name, err);
     if (fd < 0)
-        return error_prefix(err, "%s exists and cannot be read", path);
+        return -1;
     ssize_t got = read(fd, start, START_SIZE);
     *size = got > 0 ? (size_t)got : 0;
-    int status = got < 0 ? error_errno(err, "%s exists and cannot be read", path) : 0;
+    int status = 0;
+    if (got < 0) {
+        error_errno(err, "cannot be read");
+        status = folder_prefix(in, name, err);
+    }
     close(fd);
     return status;
 }
@@ -103,8 +106,8 @@ static int check_old_file(const char *path, const struct stat *info, bool force,
         return error_errno(err, "cannot write %s", path);
     if (force)
         return 0;
-    if (read_start(path, start, &size, err))
-        return -1;
+    if (read_start(USERS_PATH, path, start, &size, err))
+        return error_prefix(err, "%s exists and cannot be read", path);
     if (size == 0 || output_is_report(start, size))
         return 0;
     return error_set(err, ERROR_IO,
@@ -135,15 +138,19 @@ int output_file_write(const char *path, const void *data, size_t size, bool forc
     return output_file_check(path, force, err) ? -1 : file_write(path, data, size, err);
 }
 
-int output_own_write(const char *path, const char *start, const void *data, size_t size, struct error *err)
+int output_own_write(const struct folder *in, const char *name, const char *start, const void *data,
+                     size_t size, struct error *err)
 {
     char old[START_SIZE];
     size_t length = 0, wanted = strlen(start);
-    if (file_exists(path) && read_start(path, old, &length, err))
+    if (folder_has(in, name) && read_start(in, name, old, &length, err))
         return -1;
-    if (length && (length < wanted || memcmp(old, start, wanted) != 0))
-        return error_set(err, ERROR_IO, "%s exists and was not made by Assay; move it away", path);
-    return file_write(path, data, size, err);
+    if (!length || (length >= wanted && memcmp(old, start, wanted) == 0))
+        return folder_write(in, name, data, size, err);
+    char *path = folder_path(in, name);
+    error_set(err, ERROR_IO, "%s exists and was not made by Assay; move it away", path);
+    free(path);
+    return -1;
 }
 
 bool output_is_within(const char *path, const char *folder)
@@ -171,67 +178,67 @@ bool output_layout_has(const struct output_layout *layout, const char *path)
 }
 
 /* The first entry of a folder that is not in its layout; NULL: none. `within` is the path inside the layout,
- * "" at its top. Symbolic links are not followed and never belong to a layout. */
-static char *find_foreign(const char *folder, const char *within, const struct output_layout *layout,
+ * "" at its top. Links never belong to a layout. */
+static char *find_foreign(const struct folder *folder, const char *within, const struct output_layout *layout,
                           int depth)
 {
     char **names, *foreign = NULL;
     size_t count;
-    if (depth > LAYOUT_DEPTH || file_list(folder, &names, &count, NULL))
+    if (depth > LAYOUT_DEPTH || folder_list(folder, &names, &count, NULL))
         return memory_strdup(within);
     for (size_t i = 0; i < count && !foreign; i++) {
-        struct stat info;
-        char *path = file_join(folder, names[i]), *inner = file_join(within, names[i]);
-        bool there = lstat(path, &info) == 0;
-        if (there && S_ISDIR(info.st_mode) && is_listed(layout->folders, inner))
-            foreign = find_foreign(path, inner, layout, depth + 1);
-        else if (!there || !S_ISREG(info.st_mode) ||
-                 (!is_listed(layout->files, inner) && !is_listed(layout->marks, inner)))
+        struct folder below;
+        char *inner = file_join(within, names[i]);
+        enum folder_entry entry = folder_look(folder, names[i]);
+        if (entry == ENTRY_FOLDER && is_listed(layout->folders, inner) &&
+            !folder_open(&below, folder, names[i], NULL)) {
+            foreign = find_foreign(&below, inner, layout, depth + 1);
+            folder_close(&below);
+        } else if (entry != ENTRY_FILE || !output_layout_has(layout, inner)) {
             foreign = memory_strdup(inner);
-        free(path);
+        }
         free(inner);
     }
     file_names_free(names, count);
     return foreign;
 }
 
-static bool has_mark(const char *folder, const struct output_layout *layout)
+static bool has_mark(const struct folder *folder, const struct output_layout *layout)
 {
     bool found = false;
-    for (size_t i = 0; layout->marks[i] && !found; i++) {
-        char *path = file_join(folder, layout->marks[i]);
-        found = file_exists(path);
-        free(path);
-    }
+    for (size_t i = 0; layout->marks[i] && !found; i++)
+        found = folder_has(folder, layout->marks[i]);
     return found;
 }
 
-static int check_ours(const char *path, const struct output_layout *layout, struct error *err)
+static int check_ours(const struct folder *folder, const struct output_layout *layout, struct error *err)
 {
-    if (!has_mark(path, layout))
-        return error_set(err, ERROR_IO, "%s is not empty and is not a %s of Assay; name a new folder", path,
-                         layout->what);
-    char *foreign = find_foreign(path, "", layout, 0);
+    if (!has_mark(folder, layout))
+        return error_set(err, ERROR_IO, "%s is not empty and is not a %s of Assay; name a new folder",
+                         folder->path, layout->what);
+    char *foreign = find_foreign(folder, "", layout, 0);
     int status =
         foreign ? error_set(err, ERROR_IO,
                             "%s contains %s, which was not made by Assay; move it away or name a new folder",
-                            path, foreign)
+                            folder->path, foreign)
                 : 0;
     free(foreign);
     return status;
 }
 
-static int check_replaced(const char *path, const struct output_layout *layout, bool force, struct error *err)
+static int check_replaced(const struct folder *folder, const struct output_layout *layout, bool force,
+                          struct error *err)
 {
-    if (check_ours(path, layout, err))
+    if (check_ours(folder, layout, err))
         return -1;
     if (!force)
         return error_set(err, ERROR_IO, "%s already exists; use --force to replace it, or name a new folder",
-                         path);
-    if (output_is_within(".", path))
+                         folder->path);
+    if (output_is_within(".", folder->path))
         return error_set(err, ERROR_IO,
-                         "%s is the current folder or contains it; change to another folder first", path);
-    return check_parent(path, err);
+                         "%s is the current folder or contains it; change to another folder first",
+                         folder->path);
+    return check_parent(folder->path, err);
 }
 
 /* Checks the nearest parent folder that exists. */
@@ -271,108 +278,99 @@ static int check_new(const char *path, struct error *err)
 
 enum found { FOUND_NOTHING, FOUND_EMPTY, FOUND_OURS };
 
-static int look(const char *path, const struct output_layout *layout, bool force, enum found *found,
-                struct error *err)
+static int look_into(const struct folder *folder, const struct output_layout *layout, bool force,
+                     enum found *found, struct error *err)
 {
-    struct stat info;
     char **names;
     size_t count;
-    *found = FOUND_NOTHING;
-    if (!*path)
-        return error_set(err, ERROR_USAGE, "the name of the output folder is empty");
-    if (stat(path, &info))
-        return errno == ENOENT ? check_new(path, err) : error_errno(err, "cannot make %s", path);
-    if (!S_ISDIR(info.st_mode))
-        return error_set(err, ERROR_IO, "%s exists and is not a folder; name a new folder", path);
-    if (file_list(path, &names, &count, err))
+    if (folder_list(folder, &names, &count, err))
         return -1;
     file_names_free(names, count);
     *found = count ? FOUND_OURS : FOUND_EMPTY;
     if (count)
-        return check_replaced(path, layout, force, err);
-    return access(path, W_OK | X_OK) ? error_errno(err, "the folder %s is not writable", path) : 0;
+        return check_replaced(folder, layout, force, err);
+    return access(folder->path, W_OK | X_OK) ? error_errno(err, "the folder %s is not writable", folder->path)
+                                             : 0;
+}
+
+/* What is there; nothing in *folder where nothing is. The caller closes it. */
+static int open_target(struct folder *folder, const struct folder *in, const char *name, struct error *err)
+{
+    struct stat info;
+    bool users = in == USERS_PATH;
+    *folder = (struct folder){0};
+    if (!*name)
+        return error_set(err, ERROR_USAGE, "the name of the output folder is empty");
+    if (users && stat(name, &info))
+        return errno == ENOENT ? check_new(name, err) : error_errno(err, "cannot make %s", name);
+    if (!users && !folder_has(in, name))
+        return 0;
+    if (users && !S_ISDIR(info.st_mode))
+        return error_set(err, ERROR_IO, "%s exists and is not a folder; name a new folder", name);
+    return folder_open(folder, in, name, err);
+}
+
+static int look(const struct folder *in, const char *name, const struct output_layout *layout, bool force,
+                enum found *found, struct error *err)
+{
+    struct folder folder;
+    *found = FOUND_NOTHING;
+    int status = open_target(&folder, in, name, err);
+    if (!status && folder.path)
+        status = look_into(&folder, layout, force, found, err);
+    folder_close(&folder);
+    return status;
 }
 
 int output_folder_check(const char *path, const struct output_layout *layout, bool force, struct error *err)
 {
     enum found found;
-    return look(path, layout, force, &found, err);
+    return look(USERS_PATH, path, layout, force, &found, err);
 }
 
-/* Makes a folder with an unused name; returns the name on the heap. */
-static char *make_beside(const char *place, const char *word, struct error *err)
+/* The user's target may be a link to a folder: that folder is filled or replaced, and the link stays. */
+static int open_around(struct output_folder *folder, const struct folder *in, const char *name,
+                       enum found found, struct error *err)
 {
-    for (unsigned number = 0; number < 1000; number++) {
-        struct str name;
-        str_init(&name);
-        str_printf(&name, "%s.%s-%ld-%u", place, word, (long)getpid(), number);
-        if (mkdir(name.data, 0777) == 0)
-            return name.data;
-        bool taken = errno == EEXIST;
-        if (!taken)
-            error_errno(err, "cannot make folder %s", name.data);
-        str_release(&name);
-        if (!taken)
-            return NULL;
-    }
-    error_set(err, ERROR_IO, "%s: too many unfinished folders beside it", place);
-    return NULL;
+    if (folder->fills)
+        return folder_open(&folder->around, in, name, err);
+    bool users = in == USERS_PATH;
+    char *place = users && found == FOUND_OURS ? realpath(name, NULL) : without_slashes(name);
+    if (!place)
+        return error_errno(err, "%s", name);
+    char *above = users ? parent_of(place) : NULL;
+    folder->name = memory_strdup(file_base(place));
+    int status = users ? folder_make(&folder->around, in, above, err)
+                       : folder_open_around(&folder->around, in, name, err);
+    free(above);
+    free(place);
+    return status;
 }
 
-/* The path of the target without slashes at its end: with them, the temporary folder would be inside it
- * instead of beside it. */
-static char *place_of(const char *path, enum found found)
-{
-    return found == FOUND_NOTHING ? without_slashes(path) : realpath(path, NULL);
-}
-
-int output_folder_begin(struct output_folder *folder, const char *path, const struct output_layout *layout,
-                        bool force, struct error *err)
+int output_folder_begin(struct output_folder *folder, const struct folder *in, const char *name,
+                        const struct output_layout *layout, bool force, struct error *err)
 {
     enum found found;
-    *folder = (struct output_folder){.layout = layout};
-    if (look(path, layout, force, &found, err))
+    *folder = (struct output_folder){.layout = layout, .path = folder_path(in, name)};
+    if (look(in, name, layout, force, &found, err))
         return -1;
     folder->replaces = found == FOUND_OURS;
     folder->fills = found == FOUND_EMPTY;
-    folder->place = place_of(path, found);
-    if (!folder->place)
-        return error_errno(err, "%s", path);
-    char *above = parent_of(folder->place), *inside = file_join(folder->place, ".assay");
-    int status = found == FOUND_NOTHING ? file_make_folders(above, err) : 0;
-    if (!status)
-        folder->part = make_beside(folder->fills ? inside : folder->place, "part", err);
-    free(above);
-    free(inside);
-    return folder->part ? 0 : -1;
-}
-
-/* A rename that never replaces anything. On file systems that do not support this, it is checked beforehand.
- */
-static int move_new(const char *from, const char *to)
-{
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+    if (open_around(folder, in, name, found, err))
         return -1;
-    struct stat info;
-    if (lstat(to, &info) == 0) {
-        errno = EEXIST;
-        return -1;
-    }
-    return rename(from, to);
+    struct str stem;
+    str_init(&stem);
+    str_printf(&stem, "%s.part", folder->fills ? ".assay" : folder->name);
+    int status = folder_make_fresh(&folder->part, &folder->around, stem.data, &folder->part_name, err);
+    str_release(&stem);
+    return status;
 }
 
 /* Moves one entry of the temporary folder into the target, or back. */
 static int move_entry(const struct output_folder *folder, const char *name, bool up, struct error *err)
 {
-    char *low = file_join(folder->part, name), *high = file_join(folder->place, name);
-    int status = move_new(up ? low : high, up ? high : low);
-    if (status)
-        error_errno(err, "cannot write %s", high);
-    free(low);
-    free(high);
-    return status;
+    const struct folder *from = up ? &folder->part : &folder->around;
+    return folder_move(from, name, up ? &folder->around : &folder->part, name, err);
 }
 
 /* The marks are moved last, so that a folder counts as ours only when it is complete. */
@@ -381,7 +379,7 @@ static int fill(const struct output_folder *folder, struct error *err)
     char **names, **moved;
     size_t count, done = 0;
     int status = 0;
-    if (file_list(folder->part, &names, &count, err))
+    if (folder_list(&folder->part, &names, &count, err))
         return -1;
     moved = memory_zeroed(count + 1, sizeof *moved);
     for (int marks = 0; marks < 2; marks++)
@@ -398,37 +396,17 @@ static int fill(const struct output_folder *folder, struct error *err)
     return status;
 }
 
-/* For file systems that cannot exchange two folders in one step: the old one is renamed first. */
-static int exchange_in_steps(const struct output_folder *folder, struct error *err)
-{
-    char *aside = make_beside(folder->place, "old", err);
-    int status = aside ? 0 : -1;
-    if (!status && rename(folder->place, aside))
-        status = error_errno(err, "cannot replace %s", folder->place);
-    if (!status && rename(folder->part, folder->place)) {
-        status = error_errno(err, "cannot replace %s", folder->place);
-        if (rename(aside, folder->place))
-            error_prefix(err, "the old folder is now %s", aside);
-    } else if (!status && rename(aside, folder->part)) {
-        status = error_errno(err, "cannot remove the old %s, which is now %s", folder->place, aside);
-    }
-    if (aside)
-        rmdir(aside); /* fails, as it should, when something is in it */
-    free(aside);
-    return status;
-}
-
 /* Exchanges the two folders. Afterwards the old one is the temporary folder, and is removed with it. */
 static int replace(const struct output_folder *folder, struct error *err)
 {
-    if (check_ours(folder->place, folder->layout,
-                   err)) /* the target may have changed since the first check */
-        return -1;
-    if (renameat2(AT_FDCWD, folder->part, AT_FDCWD, folder->place, RENAME_EXCHANGE) == 0)
-        return 0;
-    if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)
-        return exchange_in_steps(folder, err);
-    return error_errno(err, "cannot replace %s", folder->place);
+    struct folder target;
+    int status = folder_open(&target, &folder->around, folder->name, err);
+    if (!status) /* the target may have changed since the first check */
+        status = check_ours(&target, folder->layout, err);
+    folder_close(&target);
+    if (!status && folder_exchange(&folder->around, folder->part_name, folder->name, err))
+        status = error_prefix(err, "cannot replace %s", folder->path);
+    return status;
 }
 
 int output_folder_put(struct output_folder *folder, struct error *err)
@@ -437,16 +415,17 @@ int output_folder_put(struct output_folder *folder, struct error *err)
         return replace(folder, err);
     if (folder->fills)
         return fill(folder, err);
-    if (move_new(folder->part, folder->place))
-        return error_errno(err, "cannot make %s", folder->place);
-    return 0;
+    return folder_move(&folder->around, folder->part_name, &folder->around, folder->name, err);
 }
 
 void output_folder_release(struct output_folder *folder)
 {
-    if (folder->part)
-        file_remove_tree(folder->part, NULL);
-    free(folder->part);
-    free(folder->place);
+    if (folder->part_name)
+        folder_remove(&folder->around, folder->part_name, NULL);
+    folder_close(&folder->part);
+    folder_close(&folder->around);
+    free(folder->part_name);
+    free(folder->name);
+    free(folder->path);
     *folder = (struct output_folder){0};
 }

@@ -14,6 +14,7 @@
 #define BASE_OUTPUT_H
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/json.h"
 
 #include <stdbool.h>
@@ -38,9 +39,10 @@ int output_file_check(const char *path, bool force, struct error *err);
 /* file_write, after output_file_check. */
 int output_file_write(const char *path, const void *data, size_t size, bool force, struct error *err);
 
-/* file_write of a file that Assay keeps for itself in a folder. An existing file must be empty or begin with
- * `start`. */
-int output_own_write(const char *path, const char *start, const void *data, size_t size, struct error *err);
+/* folder_write of a file that Assay keeps for itself in a folder. An existing file must be empty or begin
+ * with `start`. */
+int output_own_write(const struct folder *in, const char *name, const char *start, const void *data,
+                     size_t size, struct error *err);
 
 /* Whether a path is the folder or lies in it. Both must exist; symbolic links are followed. */
 bool output_is_within(const char *path, const char *folder);
@@ -57,19 +59,24 @@ struct output_layout {
 /* Whether a path within the folder is one of its files. */
 bool output_layout_has(const struct output_layout *layout, const char *path);
 
-/* Whether the folder can be written, to be asked before the work is done. */
+/* Whether the folder that the user names can be written, to be asked before the work is done. */
 int output_folder_check(const char *path, const struct output_layout *layout, bool force, struct error *err);
 
 struct output_folder {
-    char *part;  /* the temporary folder to write the files to, until output_folder_put */
-    char *place; /* the target */
+    struct folder part;     /* the temporary folder to write the files to, until output_folder_put */
+    struct folder around;   /* the folder that it lies in, and the target as well, unless it is the target */
+    char *part_name, *name; /* in it: of the temporary folder and of the target */
+    char *path;             /* of the target, for messages */
     const struct output_layout *layout;
     bool replaces, fills; /* the target is a folder of ours; it is an empty folder */
 };
 
-/* Checks again and makes the temporary folder. Call output_folder_release afterwards in any case. */
-int output_folder_begin(struct output_folder *folder, const char *path, const struct output_layout *layout,
-                        bool force, struct error *err);
+/*
+ * Checks again and makes the temporary folder. The target lies inside a folder, or is one that the user names
+ * (USERS_PATH). Call output_folder_release afterwards in any case.
+ */
+int output_folder_begin(struct output_folder *folder, const struct folder *in, const char *name,
+                        const struct output_layout *layout, bool force, struct error *err);
 
 /* Puts the folder in place. When that fails, what was there before is unchanged. */
 int output_folder_put(struct output_folder *folder, struct error *err);

@@ -1,6 +1,7 @@
 #include "campaign/engine_source.h"
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "engine/label.h"
 #include "engine/scratch.h"
 
@@ -38,11 +39,16 @@ static void run_once(const struct engine_spec *spec, const struct test_case *tes
     pool_free(pool);
 }
 
-static char *read_back(const char *path)
+/* The engine may have put anything there. */
+static char *read_back(const char *path, const char *name)
 {
+    struct folder folder;
     char *data = NULL;
-    size_t size;
-    if (file_read(path, SOURCE_LIMIT, &data, &size, NULL) == 0 && size)
+    size_t size = 0;
+    if (!folder_open(&folder, USERS_PATH, path, NULL))
+        folder_read(&folder, name, SOURCE_LIMIT, &data, &size, NULL);
+    folder_close(&folder);
+    if (data && size)
         return data;
     free(data);
     return NULL;
@@ -60,7 +66,7 @@ char *engine_source_of(struct registry *registry, const struct engine_info *engi
     char *label = label_with(engine->label, "source", path);
     if (registry_find(registry, label, &spec, NULL) == 0) {
         run_once(spec, test);
-        lines = read_back(path);
+        lines = read_back(scratch.folder, "lines");
     }
     free(label);
     free(path);

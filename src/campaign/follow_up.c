@@ -71,7 +71,7 @@ bool follow_up_signature(const struct panel *panel, size_t engine, const struct 
     return signature_of_trial(signature, info->label, info->profile, done, engine);
 }
 
-int follow_up_again(const struct panel *panel, struct registry *registry, const char *folder,
+int follow_up_again(const struct panel *panel, struct registry *registry, const struct folder *folder,
                     const char *recipe, struct trial_done *done, struct error *err)
 {
     struct panel fresh = *panel;
@@ -191,7 +191,8 @@ static void describe(const struct follow_up_options *options, const struct trial
 
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, const struct past *past,
-                        struct finding_evidence *evidence, const char *folder, bool force, struct error *err)
+                        struct finding_evidence *evidence, const struct folder *in, const char *name,
+                        bool force, struct error *err)
 {
     struct bundle_engine *engines = memory_zeroed(done->n_engines, sizeof *engines);
     struct bundle_case which;
@@ -205,46 +206,32 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.cause = cause;
     char *source = engine_source_of(options->registry, engine_of(options), which.test);
     which.source = source;
-    int status = bundle_write(folder, &which, force, err);
+    int status = bundle_write(in, name, &which, force, err);
     free(source);
     free(cause);
     free(engines);
     return status;
 }
 
-/* The path of the bundle within the campaign's folder, and where it is on disk. */
-struct place {
-    char *bundle, *folder;
-};
-
-static struct place place_of(const struct follow_up_options *options, const struct signature *signature)
+/* The path of the bundle within the campaign's folder, on the heap. */
+static char *bundle_of(const struct signature *signature)
 {
-    struct place place = {.bundle = file_join("findings", signature->name)};
-    place.folder = file_join(options->folder, place.bundle);
-    return place;
-}
-
-static void place_release(struct place *place)
-{
-    free(place->bundle);
-    free(place->folder);
+    return file_join("findings", signature->name);
 }
 
 static int write_finding(const struct follow_up_options *options, const struct trial_done *done,
                          const struct signature *signature, const struct past *past, struct error *err)
 {
-    struct place place = place_of(options, signature);
+    char *bundle = bundle_of(signature);
     struct finding_evidence evidence;
-    char *above = file_join(options->folder, "findings");
     evidence_init(&evidence);
-    int status = file_make_folders(above, err);
+    int status = folder_make_all(options->folder, "findings", err);
     if (status == 0)
-        status = write_bundle(options, done, signature, past, &evidence, place.folder, true, err);
+        status = write_bundle(options, done, signature, past, &evidence, options->folder, bundle, true, err);
     if (status == 0)
         status = evidence_store(options->store, signature->text, &evidence, err);
     evidence_release(&evidence);
-    free(above);
-    place_release(&place);
+    free(bundle);
     return status;
 }
 
@@ -338,11 +325,11 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     struct finding finding;
     struct str title;
     str_init(&title);
-    struct place place = place_of(options, signature);
+    char *bundle = bundle_of(signature);
     int status = kept_finding(options, done, signature, nodes, &title, &finding, err);
     struct settled settled = {/* what is written up stays so */
                               .state = known ? STATE_UNCHANGED : STATE_BUNDLED,
-                              .bundle = place.bundle,
+                              .bundle = bundle,
                               .title = title.data,
                               .nodes = (int64_t)nodes};
     if (status == 0)
@@ -351,7 +338,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         status = store_settle(options->store, signature->text, &settled, err);
     if (status == 0)
         status = look_up(options, done, signature, err);
-    place_release(&place);
+    free(bundle);
     str_release(&title);
     return status;
 }
@@ -379,13 +366,17 @@ static int hand_in_finding(const struct follow_up_options *options, const char *
                            const struct finding *finding, struct error *err)
 {
     struct past past = {0};
-    struct place place = place_of(options, &done->signature);
+    char *bundle = bundle_of(&done->signature);
+    struct folder folder = {0};
     bool wanted;
     int status = work_wants_bundle(options->work, from, finding, &wanted, err);
     arena_init(&past.arena);
     if (status == 0 && wanted) {
         look_back(&past, options, trial);
-        status = write_finding(options, trial, &done->signature, &past, err);
+        status = write_finding(options, trial, &done->signature, &past, err) ||
+                         folder_open(&folder, options->folder, bundle, err)
+                     ? -1
+                     : 0;
     }
     struct work_verdict *history = memory_zeroed(past.count + 1, sizeof *history);
     for (size_t i = 0; i < past.count; i++)
@@ -393,17 +384,18 @@ static int hand_in_finding(const struct follow_up_options *options, const char *
     struct work_outcome outcome = {.from = from,
                                    .state = STATE_BUNDLED,
                                    .finding = finding,
-                                   .bundle = place.bundle,
-                                   .folder = wanted ? place.folder : NULL,
+                                   .bundle = bundle,
+                                   .folder = wanted ? &folder : NULL,
                                    .n_history = past.count,
                                    .history = history};
     if (status == 0)
         status = work_follow_up_done(options->work, &outcome, err);
+    folder_close(&folder);
     if (wanted)
-        file_remove_tree(place.folder, NULL);
+        folder_remove(options->folder, bundle, NULL);
     free(history);
     arena_release(&past.arena);
-    place_release(&place);
+    free(bundle);
     return status;
 }
 
@@ -665,7 +657,8 @@ int follow_up_case(const struct follow_up_options *options, struct test_case *te
     struct finding_evidence evidence;
     evidence_init(&evidence);
     look_back(&past, options, &trial);
-    status = write_bundle(options, &trial, &done->signature, &past, &evidence, folder, options->force, err);
+    status = write_bundle(options, &trial, &done->signature, &past, &evidence, USERS_PATH, folder,
+                          options->force, err);
     evidence_release(&evidence);
     arena_release(&past.arena);
     trial_done_release(&trial);

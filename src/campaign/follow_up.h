@@ -25,7 +25,7 @@ struct follow_up_options {
      */
     const struct panel *panel;
     struct store *store;
-    const char *folder; /* of the campaign */
+    const struct folder *folder; /* of the campaign */
     /* Of a campaign of many workers, under whose lease this is; bundles go to its database, and do not stay
      * in the folder. NULL: of no such campaign. */
     struct work *work;
@@ -66,7 +66,7 @@ int follow_up_finding(const struct follow_up_options *options, const char *signa
 
 /*
  * The same for a single case without a campaign: the finding is on the first engine of the panel, the bundle
- * is written to `folder`, and the store and folder of the options are not used.
+ * is written to `folder`, a path of the user's, and the store and folder of the options are not used.
  */
 int follow_up_case(const struct follow_up_options *options, struct test_case *test, const char *folder,
                    struct follow_up_done *done, struct error *err);
@@ -83,7 +83,7 @@ int follow_up_try(const struct panel *panel, struct test_case *test, struct tria
  * what an engine answers because of what earlier cases left in its memory does not show. The caller releases
  * *done.
  */
-int follow_up_again(const struct panel *panel, struct registry *registry, const char *folder,
+int follow_up_again(const struct panel *panel, struct registry *registry, const struct folder *folder,
                     const char *recipe, struct trial_done *done, struct error *err);
 
 /*

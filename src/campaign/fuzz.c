@@ -138,13 +138,8 @@ bool fuzz_time_ends_range(const struct fuzz *fuzz)
 /* Whoever removes or replaces the folder ends the campaign: what it finds would be written nowhere. */
 static int check_folder(const struct fuzz *fuzz, struct error *err)
 {
-    struct stat held, there;
-    if (fuzz->lock < 0)
-        return 0;
-    char *path = file_join(fuzz->options->folder, "lock");
-    bool same = fstat(fuzz->lock, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
-                held.st_dev == there.st_dev;
-    free(path);
+    bool same = fuzz->lock < 0 ||
+                (folder_is_there(&fuzz->folder) && folder_is_file(&fuzz->folder, "lock", fuzz->lock));
     return same ? 0
                 : error_set(err, ERROR_IO, "the campaign's folder %s was removed or replaced while it ran",
                             fuzz->options->folder);
@@ -350,27 +345,29 @@ int fuzz_run_ranges(struct fuzz *fuzz, struct error *err)
 static int lock_folder(struct fuzz *fuzz, struct error *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char *path = file_join(fuzz->options->folder, "lock");
-    int status = file_make_folders(fuzz->options->folder, err);
-    if (!status && (fuzz->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
-        status = error_errno(err, "cannot open %s", path);
-    if (!status && fcntl(fuzz->lock, F_SETLK, &whole))
-        status = error_set(err, ERROR_IO, "another start of this campaign is still running in %s",
-                           fuzz->options->folder);
-    free(path);
-    return status;
+    fuzz->lock = folder_open_in_place(&fuzz->folder, "lock", err);
+    if (fuzz->lock < 0)
+        return -1;
+    return fcntl(fuzz->lock, F_SETLK, &whole)
+               ? error_set(err, ERROR_IO, "another start of this campaign is still running in %s",
+                           fuzz->options->folder)
+               : 0;
 }
 
 /* A database that is no campaign's is told before anything is made beside it; an empty one is a campaign that
  * was killed at its first moment. */
-static int check_store(const char *folder, struct error *err)
+static int check_store(const struct folder *folder, struct error *err)
 {
-    char *path = file_join(folder, "assay.db");
     struct store *store = NULL;
     struct stat info;
-    bool there = stat(path, &info) == 0 && info.st_size > 0;
-    free(path);
-    int status = there ? store_open(&store, folder, STORE_READ, err) : 0;
+    if (!folder_has(folder, STORE_FILE))
+        return 0;
+    int fd = folder_open_file(folder, STORE_FILE, err);
+    if (fd < 0)
+        return -1;
+    bool there = fstat(fd, &info) == 0 && info.st_size > 0;
+    close(fd);
+    int status = there ? store_open(&store, folder->path, STORE_READ, err) : 0;
     store_close(store);
     return status;
 }
@@ -395,9 +392,10 @@ static void choose_rules(struct fuzz *fuzz, struct rule_choice *rules)
 /* The store of a campaign in a folder, which one process has at a time. */
 static int open_folder(struct fuzz *fuzz, struct error *err)
 {
-    const char *folder = fuzz->options->folder;
-    return store_check_folder(folder, err) || check_store(folder, err) || lock_folder(fuzz, err) ||
-                   store_open(&fuzz->store, folder, STORE_CREATE, err)
+    const char *path = fuzz->options->folder;
+    return store_check_folder(path, err) || folder_make(&fuzz->folder, USERS_PATH, path, err) ||
+                   check_store(&fuzz->folder, err) || lock_folder(fuzz, err) ||
+                   store_open(&fuzz->store, path, STORE_CREATE, err)
                ? -1
                : 0;
 }
@@ -413,14 +411,16 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
         return -1;
     if (source.only_blocks && fuzz_source_operators(&source, &fuzz->arena, &probing.source.generate.ops, err))
         return -1;
-    if (o->shared ? fuzz_shared_store(&fuzz->store, o->shared, STORE_CREATE, err) : open_folder(fuzz, err))
+    if (o->shared ? folder_open(&fuzz->folder, USERS_PATH, o->folder, err) ||
+                        fuzz_shared_store(&fuzz->store, o->shared, STORE_CREATE, err)
+                  : open_folder(fuzz, err))
         return -1;
     if (check_options(fuzz, err))
         return -1;
     if (o->search)
-        return search_source_new(&fuzz->source, o->search, o->panel, o->folder, err);
-    if (o->probe && (o->shared ? fuzz_probe_share(&fuzz->probe, &probing, fuzz->store, err)
-                               : fuzz_probe_load(&fuzz->probe, &probing, err)))
+        return search_source_new(&fuzz->source, o->search, o->panel, &fuzz->folder, err);
+    if (o->probe && (o->shared ? fuzz_probe_share(&fuzz->probe, &probing, &fuzz->folder, fuzz->store, err)
+                               : fuzz_probe_load(&fuzz->probe, &probing, &fuzz->folder, err)))
         return -1;
     source.n_engines = fuzz->probe.n_engines;
     source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;
@@ -507,6 +507,7 @@ static int run_fuzz(const struct fuzz_options *options, struct fuzz_status *stat
     store_close(fuzz.store);
     if (fuzz.lock >= 0)
         close(fuzz.lock);
+    folder_close(&fuzz.folder);
     return result;
 }
 

@@ -70,7 +70,7 @@ static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const 
     if (finds_new(fuzz, done)) {
         fuzz->fresh = true;
         recorder->state = NULL; /* which knows it by now */
-        if (kept_case_write(fuzz->options->folder, done->test->name, done->test, err))
+        if (kept_case_write(&fuzz->folder, done->test->name, done->test, err))
             return -1;
     } else {
         recorder->recipe = unkept;
@@ -82,22 +82,19 @@ static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const 
  * whoever maintains them. */
 static int keep_contradictions(const struct fuzz *fuzz, const struct trial_done *done, struct error *err)
 {
-    const struct fuzz_options *options = fuzz->options;
-    char path[PATH_MAX];
-    for (size_t i = 0; options->panel->second_opinion && options->folder && i < done->n_engines; i++) {
+    const struct panel *panel = fuzz->options->panel;
+    int status = 0;
+    for (size_t i = 0; panel->second_opinion && i < done->n_engines && !status; i++) {
         const struct verdict *verdict = &done->judgement.verdicts[i];
+        struct str line;
         if (!verdict_is(verdict->kind, CLASS_DOUBT) || verdict->no_evidence)
             continue;
-        snprintf(path, sizeof path, "%s/mistrusted.tsv", options->folder);
-        FILE *file = fopen(path, "a");
-        if (!file)
-            return error_set(err, ERROR_IO, "cannot write %s", path);
-        fprintf(file, "%s\t%s\t%s\n", done->test->recipe, panel_engine(options->panel, i)->label,
-                verdict->text);
-        if (fclose(file))
-            return error_set(err, ERROR_IO, "cannot write %s", path);
+        str_init(&line);
+        str_printf(&line, "%s\t%s\t%s\n", done->test->recipe, panel_engine(panel, i)->label, verdict->text);
+        status = folder_append(&fuzz->folder, "mistrusted.tsv", line.data, line.length, err);
+        str_release(&line);
     }
-    return 0;
+    return status;
 }
 
 struct fuzz_recorder fuzz_recorder_for(struct fuzz *fuzz, size_t number)

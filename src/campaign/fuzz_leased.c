@@ -127,7 +127,7 @@ static int look_again(struct fuzz *fuzz, const struct second_look *look, struct 
     const struct fuzz_options *o = fuzz->options;
     struct trial_done done;
     fuzz->fresh = fuzz->added = false;
-    if (follow_up_again(o->panel, o->registry, o->folder, look->recipe, &done, err))
+    if (follow_up_again(o->panel, o->registry, &fuzz->folder, look->recipe, &done, err))
         return -1;
     int status = check_started(fuzz, &done, err);
     if (!status && look->mishap) {
@@ -182,7 +182,7 @@ static int run_probe_find(struct fuzz *fuzz, size_t number, struct error *err)
     struct error why = {0};
     recorder.state = NULL;
     recorder.first = -1 - (int64_t)fuzz->probe.n_recipes;
-    if (follow_up_again(o->panel, o->registry, o->folder, fuzz->probe.recipes[number], &done, &why))
+    if (follow_up_again(o->panel, o->registry, &fuzz->folder, fuzz->probe.recipes[number], &done, &why))
         return 0; /* of a release with other operators */
     int status = check_started(fuzz, &done, err);
     if (!status)
@@ -232,8 +232,8 @@ int fuzz_take_part(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     fuzz->sharing = true;
-    if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, o->folder, &fuzz->state,
-                         &fuzz->source, fuzz->status, err) ||
+    if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, &fuzz->folder,
+                         &fuzz->state, &fuzz->source, fuzz->status, err) ||
         known_again(&fuzz->known, fuzz->store, err) || fuzz_note_engines(fuzz, -1, err) ||
         share_probe_finds(fuzz, err))
         return -1;

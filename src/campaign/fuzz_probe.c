@@ -1,6 +1,5 @@
 #include "campaign/fuzz_probe.h"
 
-#include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "engine/label.h"
@@ -9,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int quick_probe(const struct fuzz_options *options, size_t engine, const char *folder,
+/* Where results are kept. */
+struct kept_in {
+    const struct folder *in;
+    const char *name;
+};
+static const char own_name[] = "probe"; /* in the campaign's folder */
+
+static int quick_probe(const struct fuzz_options *options, size_t engine, const struct kept_in *place,
                        struct probe_result **results, struct error *err)
 {
     struct panel one = *options->panel;
@@ -25,7 +31,7 @@ static int quick_probe(const struct fuzz_options *options, size_t engine, const 
     };
     if (probe_run(&probe, results, err))
         return -1;
-    return probe_keep(*results, folder, err);
+    return probe_keep(*results, place->in, place->name, err);
 }
 
 /* Whether the campaign may run a case that a probe, perhaps a whole one that was kept, came upon. */
@@ -61,8 +67,8 @@ static void add_engine(struct fuzz_probe *probe, const struct generate_options *
     add_finds(probe, options, result, seen);
 }
 
-/* True when one of the folders has it; the caller releases result->arena either way. */
-static bool find_kept(struct probe_result *result, const char *const *folders, const char *engine)
+/* True when one of the two places has it; the caller releases result->arena either way. */
+static bool find_kept(struct probe_result *result, const struct kept_in places[2], const char *engine)
 {
     struct label label = label_parse(engine);
     struct str plain;
@@ -71,31 +77,31 @@ static bool find_kept(struct probe_result *result, const char *const *folders, c
     label_print(&plain, &label);
     const char *const names[] = {engine, plain.data};
     bool found = false;
-    for (size_t i = 0; folders[i] && !found; i++)
+    for (size_t i = 0; i < 2 && places[i].name && !found; i++)
         for (size_t k = 0; k < 2 && !found; k++) {
             if (i || k)
                 arena_release(&result->arena);
-            found = !probe_load(result, folders[i], names[k], NULL);
+            found = !probe_load(result, places[i].in, places[i].name, names[k], NULL);
         }
     str_release(&plain);
     return found;
 }
 
 static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *options, size_t engine,
-                       const char *const *folders, struct map *seen, struct error *err)
+                       const struct kept_in places[2], struct map *seen, struct error *err)
 {
     char *name = probe_engine(panel_engine(options->panel, engine));
     struct probe_result kept, *results = NULL;
-    bool found = find_kept(&kept, folders, name);
+    bool found = find_kept(&kept, places, name);
     int status = 0;
     if (found) {
         add_engine(probe, &options->source.generate, &kept, seen);
         kept.engine = name;
-        status = probe_keep(&kept, folders[0], err);
+        status = probe_keep(&kept, places[0].in, places[0].name, err);
     }
     arena_release(&kept.arena);
     if (!found)
-        status = quick_probe(options, engine, folders[0], &results, err);
+        status = quick_probe(options, engine, &places[0], &results, err);
     if (!found && !status)
         add_engine(probe, &options->source.generate, results, seen);
     if (results)
@@ -104,44 +110,38 @@ static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *opti
     return status;
 }
 
-int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err)
+int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, const struct folder *folder,
+                    struct error *err)
 {
-    char *kept = probe_folder(), *own = file_join(options->folder, "probe");
+    char *kept = probe_folder();
     /* What this machine has kept, the others that share a campaign may not have. */
-    const char *const folders[] = {own, options->shared ? NULL : kept, NULL};
+    const struct kept_in places[2] = {{folder, own_name}, {USERS_PATH, options->shared ? NULL : kept}};
     struct map seen;
     int status = 0;
     map_init(&seen);
     *probe = (struct fuzz_probe){.all_lack = probe_support_new()};
     probe->lacks = memory_zeroed(options->panel->count + 1, sizeof *probe->lacks);
     for (size_t i = 0; i < options->panel->count && !status; i++)
-        status = load_engine(probe, options, i, folders, &seen, err);
+        status = load_engine(probe, options, i, places, &seen, err);
     map_release(&seen);
     free(kept);
-    free(own);
     return status;
 }
 
-/* The text that the store keeps of an engine's results, as a file in the campaign's folder. */
-static int write_shared(const char *path, const char *folder, const struct str *text, struct error *err)
-{
-    return file_make_folders(folder, err) || file_write(path, text->data, text->length, err) ? -1 : 0;
-}
-
 /* *same: false when the store has had others than the folder. */
-static int share_engine(const char *folder, const char *path, const char *key, struct store *store,
+static int share_engine(const struct folder *folder, const char *file, const char *key, struct store *store,
                         bool *same, struct error *err)
 {
     struct str agreed;
     char *own;
     size_t size;
-    if (file_read(path, PROBE_FILE_LIMIT, &own, &size, err))
+    if (folder_read(folder, file, PROBE_FILE_LIMIT, &own, &size, err))
         return -1;
     str_init(&agreed);
     int status = store_agree(store, key, own, &agreed, err);
     if (!status && !text_equal(own, agreed.data)) {
         *same = false;
-        status = write_shared(path, folder, &agreed, err);
+        status = folder_write(folder, file, agreed.data, agreed.length, err);
     }
     str_release(&agreed);
     free(own);
@@ -149,14 +149,14 @@ static int share_engine(const char *folder, const char *path, const char *key, s
 }
 
 /* Before the probe: takes what the store has. After it: gives it what it lacks. */
-static int share_all(const struct fuzz_options *options, struct store *store, bool before, bool *same,
-                     struct error *err)
+static int share_all(const struct fuzz_options *options, const struct folder *in, struct store *store,
+                     bool before, bool *same, struct error *err)
 {
-    char *folder = file_join(options->folder, "probe");
-    int status = 0;
+    struct folder folder;
+    int status = folder_make(&folder, in, own_name, err);
     *same = true;
     for (size_t i = 0; i < options->panel->count && !status; i++) {
-        char *name = probe_engine(panel_engine(options->panel, i)), *path = probe_path(folder, name);
+        char *name = probe_engine(panel_engine(options->panel, i)), *file = probe_file(name);
         struct str key, text;
         bool found = false;
         str_init(&key);
@@ -165,29 +165,29 @@ static int share_all(const struct fuzz_options *options, struct store *store, bo
         if (before)
             status = store_get(store, key.data, &text, &found, err);
         else
-            status = share_engine(folder, path, key.data, store, same, err);
+            status = share_engine(&folder, file, key.data, store, same, err);
         if (!status && found)
-            status = write_shared(path, folder, &text, err);
+            status = folder_write(&folder, file, text.data, text.length, err);
         str_release(&key);
         str_release(&text);
-        free(path);
+        free(file);
         free(name);
     }
-    free(folder);
+    folder_close(&folder);
     return status;
 }
 
-int fuzz_probe_share(struct fuzz_probe *probe, const struct fuzz_options *options, struct store *store,
-                     struct error *err)
+int fuzz_probe_share(struct fuzz_probe *probe, const struct fuzz_options *options,
+                     const struct folder *folder, struct store *store, struct error *err)
 {
     bool same;
-    if (share_all(options, store, true, &same, err) || fuzz_probe_load(probe, options, err) ||
-        share_all(options, store, false, &same, err))
+    if (share_all(options, folder, store, true, &same, err) || fuzz_probe_load(probe, options, folder, err) ||
+        share_all(options, folder, store, false, &same, err))
         return -1;
     if (same)
         return 0;
     fuzz_probe_release(probe);
-    return fuzz_probe_load(probe, options, err);
+    return fuzz_probe_load(probe, options, folder, err);
 }
 
 void fuzz_probe_release(struct fuzz_probe *probe)

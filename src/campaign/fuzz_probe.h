@@ -17,14 +17,15 @@ struct fuzz_probe {
  * `assay probe` kept for this label, or for the same release without knobs; else those of a quick probe now.
  * They are then saved in the campaign's folder, because its cases depend on them.
  */
-int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, struct error *err);
+int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, const struct folder *folder,
+                    struct error *err);
 
 /*
  * The same for a campaign of many workers: the results that the first worker had are kept in the store, and
  * all others take them from there, as the cases must not depend on who makes them.
  */
-int fuzz_probe_share(struct fuzz_probe *probe, const struct fuzz_options *options, struct store *store,
-                     struct error *err);
+int fuzz_probe_share(struct fuzz_probe *probe, const struct fuzz_options *options,
+                     const struct folder *folder, struct store *store, struct error *err);
 void fuzz_probe_release(struct fuzz_probe *probe);
 
 #endif

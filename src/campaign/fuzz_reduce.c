@@ -47,8 +47,8 @@ static int fetch_case(struct fuzz *fuzz, const char *recipe, struct error *err)
         return 0;
     struct str path;
     str_init(&path);
-    str_printf(&path, "%s/cases/%s", fuzz->options->folder, name);
-    int status = stored_files_write(fuzz->store, recipe, path.data, &count, err);
+    str_printf(&path, "cases/%s", name);
+    int status = stored_files_write(fuzz->store, recipe, &fuzz->folder, path.data, &count, err);
     str_release(&path);
     return status;
 }
@@ -81,7 +81,7 @@ static int reduce_one(struct fuzz *fuzz, const char *signature, const char *reci
     struct follow_up_options options = {
         .panel = o->panel,
         .store = fuzz->store,
-        .folder = o->folder,
+        .folder = &fuzz->folder,
         .work = sharing ? fuzz->shared.work : NULL,
         .alive = sharing ? renew_follow_up : NULL,
         .context = &followed,

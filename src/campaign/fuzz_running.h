@@ -31,6 +31,7 @@ struct fuzz {
     double kept;                              /* clock when progress was kept last */
     double snapshot;                          /* the same for the snapshot */
     double snapshot_took;                     /* seconds */
+    struct folder folder;                     /* the campaign's, or one of this worker for a while */
     int lock;                                 /* file, held while the campaign runs */
     double reducing;                          /* seconds spent on it in this start */
     bool stop;

@@ -25,7 +25,7 @@ static void init_counters(struct fuzz_status *counters, const struct fuzz_status
 }
 
 int fuzz_shared_open(struct fuzz_shared *shared, struct store *store,
-                     const struct fuzz_shared_options *options, int64_t count, const char *folder,
+                     const struct fuzz_shared_options *options, int64_t count, const struct folder *folder,
                      struct fuzz_state *state, const struct case_source *source, struct fuzz_status *status,
                      struct error *err)
 {
@@ -257,29 +257,39 @@ bool fuzz_shared_goes_on(const struct fuzz_shared *shared)
     return shared->held && cases < (uint64_t)shared->lease.count;
 }
 
+static int store_case(struct fuzz_shared *shared, const struct folder *cases, const char *name,
+                      struct error *err)
+{
+    struct folder folder;
+    struct str key;
+    str_init(&key);
+    str_printf(&key, "case cases/%s", name);
+    int status = folder_open(&folder, cases, name, err);
+    if (!status)
+        status = stored_files_put(shared->store, key.data, &folder, err);
+    folder_close(&folder);
+    str_release(&key);
+    return status;
+}
+
 /* Cases that a search kept on this machine go to the database. */
 static int store_cases(struct fuzz_shared *shared, struct error *err)
 {
-    char *cases = file_join(shared->folder, "cases"), **names;
-    size_t count;
-    int status = 0;
-    if (!shared->source->kind->bred || !file_exists(cases) || file_list(cases, &names, &count, err)) {
-        free(cases);
+    struct folder cases;
+    char **names = NULL;
+    size_t count = 0;
+    if (!shared->source->kind->bred || !folder_has(shared->folder, "cases"))
         return 0;
-    }
+    int status = folder_open(&cases, shared->folder, "cases", err) || folder_list(&cases, &names, &count, err)
+                     ? -1
+                     : 0;
     for (size_t i = 0; i < count && !status; i++) {
-        char *path = file_join(cases, names[i]);
-        struct str key;
-        str_init(&key);
-        str_printf(&key, "case cases/%s", names[i]);
         if (names[i][0] != '.')
-            status = stored_files_put(shared->store, key.data, path, err);
-        file_remove_tree(path, NULL);
-        str_release(&key);
-        free(path);
+            status = store_case(shared, &cases, names[i], err);
+        folder_remove(&cases, names[i], NULL);
     }
     file_names_free(names, count);
-    free(cases);
+    folder_close(&cases);
     return status;
 }
 

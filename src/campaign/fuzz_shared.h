@@ -39,18 +39,18 @@ struct fuzz_shared {
     struct finding_buffer findings;
     struct second_looks looks; /* of a range of drawn cases */
     struct work_lease lease;
-    bool held;          /* there is a range at hand */
-    double began;       /* clock, */
-    double renewed;     /* the same for the lease */
-    double seconds;     /* of a lease */
-    const char *folder; /* on this machine, where a search keeps cases */
-    int64_t snapshot;   /* the generation whose snapshot is in `text`; -1: none */
+    bool held;                   /* there is a range at hand */
+    double began;                /* clock, */
+    double renewed;              /* the same for the lease */
+    double seconds;              /* of a lease */
+    const struct folder *folder; /* on this machine, where a search keeps cases */
+    int64_t snapshot;            /* the generation whose snapshot is in `text`; -1: none */
     struct str text;
 };
 
 /* Everything is borrowed. fuzz_shared_close hands back what is at hand. */
 int fuzz_shared_open(struct fuzz_shared *shared, struct store *store,
-                     const struct fuzz_shared_options *options, int64_t count, const char *folder,
+                     const struct fuzz_shared_options *options, int64_t count, const struct folder *folder,
                      struct fuzz_state *state, const struct case_source *source, struct fuzz_status *status,
                      struct error *err);
 void fuzz_shared_close(struct fuzz_shared *shared);

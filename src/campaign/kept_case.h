@@ -5,6 +5,7 @@
 #ifndef CAMPAIGN_KEPT_CASE_H
 #define CAMPAIGN_KEPT_CASE_H
 
+#include "base/folder.h"
 #include "case/test_case.h"
 
 enum { KEPT_NAME_SIZE = 100 };
@@ -17,13 +18,14 @@ bool kept_case_name_valid(const char *name);
 void kept_case_name(const char *text, uint64_t number, char name[KEPT_NAME_SIZE]);
 
 /* Writes the case to FOLDER/cases/NAME, whole or not at all. One that is there already stays. */
-int kept_case_write(const char *folder, const char *name, const struct test_case *test, struct error *err);
+int kept_case_write(const struct folder *folder, const char *name, const struct test_case *test,
+                    struct error *err);
 
 /*
  * Makes a case from a recipe of a campaign: one that is kept in its folder, or one that its own line
  * describes (rules/rewriting.h). `folder` may be NULL for the latter. Recipes come from databases that anyone
  * may have written: nothing outside FOLDER/cases is read, and links are not followed.
  */
-int campaign_case(const char *folder, const char *recipe, struct test_case **out, struct error *err);
+int campaign_case(const struct folder *folder, const char *recipe, struct test_case **out, struct error *err);
 
 #endif

@@ -1,6 +1,5 @@
 #include "campaign/search_snapshot.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "campaign/search_state.h"
 
@@ -46,11 +45,8 @@ static bool read_figures(struct searched *m, const char **text)
     return true;
 }
 
-static void path_of(const struct search_source *source, unsigned turn, struct str *path)
-{
-    str_init(path);
-    str_printf(path, "%s/populations.%u", source->folder, turn);
-}
+/* The file of a turn. */
+static const char *const files[] = {"populations.0", "populations.1"};
 
 static void write_populations(const struct search_source *source, struct str *out)
 {
@@ -75,15 +71,13 @@ int search_snapshot_write(void *raw, struct str *out, struct error *err)
     if (source->options.network)
         return 0;
     unsigned turn = source->snapshots++ % 2;
-    struct str path, populations;
-    path_of(source, turn, &path);
+    struct str populations;
     str_init(&populations);
     write_populations(source, &populations);
     str_printf(out, "populations %u %016" PRIx64 "\n", turn,
                hash_bytes(0, populations.data, populations.length));
-    int status = file_write(path.data, populations.data, populations.length, err);
+    int status = folder_write(source->folder, files[turn], populations.data, populations.length, err);
     str_release(&populations);
-    str_release(&path);
     return status;
 }
 
@@ -121,16 +115,14 @@ static int read_populations(struct search_source *source, const char *text, stru
 static int open_populations(struct search_source *source, unsigned turn, uint64_t hash, struct error *err)
 {
     size_t size, limit = source->n_models * GENETIC_MOST_GENES * 9; /* eight digits a gene, and the logits */
-    struct str path;
     char *data = NULL;
-    path_of(source, turn, &path);
-    int status = file_read(path.data, limit, &data, &size, err);
+    int status = folder_read(source->folder, files[turn], limit, &data, &size, err);
     if (!status && hash_bytes(0, data, size) != hash)
-        status = error_set(err, ERROR_FORMAT, "%s is not the file that the search wrote", path.data);
+        status = error_set(err, ERROR_FORMAT, "%s/%s is not the file that the search wrote",
+                           source->folder->path, files[turn]);
     else if (!status && read_populations(source, data, err))
-        status = error_prefix(err, "%s", path.data);
+        status = folder_prefix(source->folder, files[turn], err);
     free(data);
-    str_release(&path);
     return status;
 }
 

@@ -50,7 +50,6 @@ static void free_source(void *raw)
         return;
     close_models(source);
     free(source->models);
-    free(source->folder);
     free(source);
 }
 
@@ -605,7 +604,7 @@ static int begin_island(void *raw, uint64_t island, const char *text, struct err
 }
 
 int search_source_new(struct case_source *out, const struct search_source_options *options,
-                      const struct panel *panel, const char *folder, struct error *err)
+                      const struct panel *panel, const struct folder *folder, struct error *err)
 {
     static const struct case_source_kind kind = {
         .command = "search",
@@ -628,7 +627,7 @@ int search_source_new(struct case_source *out, const struct search_source_option
     struct search_source *source = memory_zeroed(1, sizeof *source);
     source->options = *options;
     source->panel = panel;
-    source->folder = memory_strdup(folder);
+    source->folder = folder;
     source->n_models = options->n_models;
     source->models = memory_zeroed(options->n_models + 1, sizeof *source->models);
     source->seed = options->seed;

@@ -59,6 +59,6 @@ void search_source_describe(const struct search_source_options *options, struct 
  * which a model first reaches the goal is kept in `folder`.
  */
 int search_source_new(struct case_source *source, const struct search_source_options *options,
-                      const struct panel *panel, const char *folder, struct error *err);
+                      const struct panel *panel, const struct folder *folder, struct error *err);
 
 #endif

@@ -41,7 +41,7 @@ struct search_source {
     struct search_source_options options;
     uint64_t seed, island; /* of the whole campaign, and which of its islands this is */
     const struct panel *panel;
-    char *folder;
+    const struct folder *folder;
     size_t n_models;
     struct searched *models;
     size_t turn;    /* the model whose generation is at hand */

@@ -17,20 +17,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_case(struct suite *suite, const char *name, const char *folder, char **names, size_t count)
+/* The names of the folders of data sets. One that is no folder of its own, but a link, is told when it is
+ * read. */
+static size_t find_sets(struct arena *arena, const struct folder *folder, char **names, size_t count,
+                        const char ***sets)
+{
+    size_t found = 0;
+    *sets = arena_array(arena, count + 1, sizeof **sets);
+    for (size_t i = 0; i < count; i++)
+        if (text_starts(names[i], "test_data_set_") && folder_look(folder, names[i]) != ENTRY_FILE)
+            (*sets)[found++] = arena_strdup(arena, names[i]);
+    return found;
+}
+
+/* A folder on the way through those that the user named. */
+struct visit {
+    const char *root, *within, *name; /* of the case, if it is one; see struct suite_case */
+    int depth;
+};
+
+static void add_case(struct suite *suite, const struct folder *folder, const struct visit *visit,
+                     char **names, size_t count)
 {
     suite->cases = memory_grow(suite->cases, &suite->capacity, suite->count + 1, sizeof *suite->cases);
     struct suite_case *entry = &suite->cases[suite->count++];
-    *entry = (struct suite_case){.name = arena_strdup(&suite->arena, name),
-                                 .folder = arena_strdup(&suite->arena, folder)};
-    entry->set = arena_array(&suite->arena, count + 1, sizeof *entry->set);
-    for (size_t i = 0; i < count; i++) {
-        char *path = file_join(folder, names[i]);
-        if (text_starts(names[i], "test_data_set_") && file_is_folder(path))
-            entry->set[entry->sets++] = arena_strdup(&suite->arena, path);
-        free(path);
-    }
-    return 0;
+    *entry = (struct suite_case){.name = arena_strdup(&suite->arena, visit->name),
+                                 .folder = arena_strdup(&suite->arena, folder->path),
+                                 .root = arena_strdup(&suite->arena, visit->root),
+                                 .within = arena_strdup(&suite->arena, visit->within)};
+    entry->sets = find_sets(&suite->arena, folder, names, count, &entry->set);
 }
 
 static bool wanted(const char *name, const char *pattern)
@@ -38,30 +53,45 @@ static bool wanted(const char *name, const char *pattern)
     return !pattern || fnmatch(pattern, name, 0) == 0;
 }
 
-static int search(struct suite *suite, const char *folder, const char *name, const char *pattern, int depth,
-                  size_t *found, struct error *err)
+static int search(struct suite *suite, const struct folder *folder, const struct visit *visit,
+                  const char *pattern, size_t *found, struct error *err);
+
+static int search_below(struct suite *suite, const struct folder *folder, const struct visit *visit,
+                        const char *below, const char *pattern, size_t *found, struct error *err)
+{
+    struct folder inner;
+    enum folder_entry kind = folder_look(folder, below);
+    char *path = folder_path(folder, below);
+    bool is_folder = kind == ENTRY_FOLDER || (kind == ENTRY_OTHER && file_is_folder(path));
+    free(path);
+    if (!is_folder)
+        return 0;
+    int status = folder_open(&inner, folder, below, err);
+    if (!status) {
+        char *within = file_join(visit->within, below), *name = file_join(visit->name, below);
+        struct visit next = {visit->root, within, name, visit->depth + 1};
+        status = search(suite, &inner, &next, pattern, found, err);
+        free(within);
+        free(name);
+    }
+    folder_close(&inner);
+    return status;
+}
+
+static int search(struct suite *suite, const struct folder *folder, const struct visit *visit,
+                  const char *pattern, size_t *found, struct error *err)
 {
     char **names;
     size_t count;
-    if (file_list(folder, &names, &count, err))
-        return -1;
-    char *model = file_join(folder, "model.onnx");
-    bool is_case = file_exists(model);
-    free(model);
     int status = 0;
-    if (is_case) {
-        ++*found;
-        if (wanted(name, pattern))
-            status = add_case(suite, name, folder, names, count);
-    }
-    for (size_t i = 0; i < count && !is_case && status == 0 && depth < SUITE_MAX_DEPTH; i++) {
-        char *below = file_join(folder, names[i]);
-        char *below_name = *name ? file_join(name, names[i]) : memory_strdup(names[i]);
-        if (file_is_folder(below))
-            status = search(suite, below, below_name, pattern, depth + 1, found, err);
-        free(below);
-        free(below_name);
-    }
+    if (folder_list(folder, &names, &count, err))
+        return -1;
+    bool is_case = folder_has(folder, "model.onnx");
+    *found += is_case;
+    if (is_case && wanted(visit->name, pattern))
+        add_case(suite, folder, visit, names, count);
+    for (size_t i = 0; i < count && !is_case && status == 0 && visit->depth < SUITE_MAX_DEPTH; i++)
+        status = search_below(suite, folder, visit, names[i], pattern, found, err);
     file_names_free(names, count);
     return status;
 }
@@ -78,21 +108,25 @@ static char *folder_name(const char *path)
     return name;
 }
 
-static int open_folder(struct suite *suite, const char *folder, bool several, const char *pattern,
+static int open_folder(struct suite *suite, const char *path, bool several, const char *pattern,
                        struct error *err)
 {
+    struct folder folder;
     size_t found = 0;
-    char *model = file_join(folder, "model.onnx");
-    char *name = file_exists(model) || several ? folder_name(folder) : memory_strdup("");
-    int status = search(suite, folder, name, pattern, 0, &found, err);
+    int status = folder_open(&folder, USERS_PATH, path, err);
+    if (!status) {
+        char *name = folder_has(&folder, "model.onnx") || several ? folder_name(path) : memory_strdup("");
+        struct visit visit = {path, "", name, 0};
+        status = search(suite, &folder, &visit, pattern, &found, err);
+        free(name);
+    }
+    folder_close(&folder);
     if (status == 0 && found == 0)
         status = error_set(
             err, ERROR_NOT_FOUND,
             "%s: no model.onnx in or below it; give a folder with model.onnx and test_data_set_0, or a "
             "folder of such",
-            folder);
-    free(model);
-    free(name);
+            path);
     return status;
 }
 
@@ -121,37 +155,35 @@ void suite_release(struct suite *suite)
  * normal (optional inputs at the end), more is not. inputs: the names of the model's inputs, when they are
  * these, else NULL.
  */
-static int read_values(const char *folder, const char *stem, Onnx__ValueInfoProto *const *infos,
+static int read_values(const struct folder *set, const char *stem, Onnx__ValueInfoProto *const *infos,
                        size_t n_infos, const struct map *inputs, struct value **values, size_t *count,
                        struct error *err)
 {
     size_t capacity = 0;
     for (;;) {
-        struct str path;
-        str_init(&path);
-        str_printf(&path, "%s/%s_%zu.pb", folder, stem, *count);
-        if (!file_exists(path.data)) {
-            str_release(&path);
+        char name[60];
+        snprintf(name, sizeof name, "%s_%zu.pb", stem, *count);
+        if (!folder_has(set, name))
             return 0;
-        }
         *values = memory_grow(*values, &capacity, *count + 1, sizeof **values);
         value_init(&(*values)[*count]);
-        int status = *count < n_infos ? data_read(path.data, infos[*count]->type, &(*values)[*count], err)
-                                      : error_set(err, ERROR_INVALID, "%s: the model has only %zu %s%s",
-                                                  path.data, n_infos, stem, n_infos == 1 ? "" : "s");
+        char *path = folder_path(set, name);
+        int status = *count < n_infos ? data_read(set, name, infos[*count]->type, &(*values)[*count], err)
+                                      : error_set(err, ERROR_INVALID, "%s: the model has only %zu %s%s", path,
+                                                  n_infos, stem, n_infos == 1 ? "" : "s");
         if (status == 0 && inputs)
-            status = inputs_name_fits(inputs, path.data, (*values)[*count].name, infos[*count]->name, err);
+            status = inputs_name_fits(inputs, path, (*values)[*count].name, infos[*count]->name, err);
         if (status == 0)
             value_set_name(&(*values)[*count], infos[*count]->name);
         ++*count;
-        str_release(&path);
+        free(path);
         if (status)
             return -1;
     }
 }
 
 /* Files are numbered after the inputs proper where those suffice, else after all that the graph lists. */
-static int read_inputs(const struct model *model, const char *folder, struct test_case *test,
+static int read_inputs(const struct model *model, const struct folder *set, struct test_case *test,
                        struct error *err)
 {
     const Onnx__GraphProto *graph = model->graph;
@@ -168,7 +200,7 @@ static int read_inputs(const struct model *model, const char *folder, struct tes
                 infos[count++] = graph->input[i];
     struct map names;
     inputs_names(&names, model);
-    int status = read_values(folder, "input", infos, count, &names, &test->inputs, &test->n_inputs, err);
+    int status = read_values(set, "input", infos, count, &names, &test->inputs, &test->n_inputs, err);
     map_release(&names);
     free(infos);
     map_release(&initializers);
@@ -189,19 +221,32 @@ static void note_misfit(struct suite_loaded *loaded, const struct model *model, 
     str_release(&text);
 }
 
-static int read_set(const struct suite_case *entry, size_t number, const struct model *model,
+/* A case that is being read: its folder, and what it has there. */
+struct reading {
+    const struct folder *folder;
+    const char *name;
+    size_t n_sets;
+    const char **sets;
+};
+
+static int read_set(const struct reading *reading, size_t number, const struct model *model,
                     struct suite_loaded *loaded, struct error *err)
 {
     struct test_case *test = loaded->tests[number];
     const Onnx__GraphProto *graph = model->graph;
-    test_case_set_name(test, entry->name);
-    if (read_inputs(model, entry->set[number], test, err) ||
-        read_values(entry->set[number], "output", graph->output, graph->n_output, NULL, &test->outputs,
-                    &test->n_outputs, err))
-        return -1;
-    note_misfit(loaded, model, test, entry->set[number]);
-    loaded->size += values_size(test->inputs, test->n_inputs) + values_size(test->outputs, test->n_outputs);
-    return 0;
+    struct folder set;
+    test_case_set_name(test, reading->name);
+    int status = folder_open(&set, reading->folder, reading->sets[number], err) ||
+                 read_inputs(model, &set, test, err) ||
+                 read_values(&set, "output", graph->output, graph->n_output, NULL, &test->outputs,
+                             &test->n_outputs, err);
+    if (!status) {
+        note_misfit(loaded, model, test, set.path);
+        loaded->size +=
+            values_size(test->inputs, test->n_inputs) + values_size(test->outputs, test->n_outputs);
+    }
+    folder_close(&set);
+    return status ? -1 : 0;
 }
 
 /* Who forbids a model, in forbidden.txt; the next lines say why and, where it is known, at which node. */
@@ -210,7 +255,7 @@ static const char *const forbidders[] = {[FORBIDDEN_BY_CHECKER] = "checker",
                                          [FORBIDDEN_BY_REFERENCE] = "reference"};
 enum { FORBIDDERS = sizeof forbidders / sizeof *forbidders, FORBIDDEN_SIZE = 4096 };
 
-static int write_forbidden(const char *folder, const struct test_case *test, struct error *err)
+static int write_forbidden(const struct folder *folder, const struct test_case *test, struct error *err)
 {
     struct str text;
     if (!test->forbidden)
@@ -219,9 +264,7 @@ static int write_forbidden(const char *folder, const struct test_case *test, str
     str_printf(&text, "%s\n%s\n", forbidders[test->forbidden], test->forbidden_why);
     if (test->forbidden_node)
         str_printf(&text, "%s\n", test->forbidden_node);
-    char *path = file_join(folder, "forbidden.txt");
-    int status = file_write(path, text.data, text.length, err);
-    free(path);
+    int status = folder_write(folder, "forbidden.txt", text.data, text.length, err);
     str_release(&text);
     return status;
 }
@@ -234,12 +277,16 @@ static char *copy_line(const char *text)
 }
 
 /* A file that says nothing of use is as good as none: the case is then judged like any other. */
-static void read_forbidden(const char *folder, struct test_case *test)
+static int read_forbidden(const struct folder *folder, struct test_case *test, struct error *err)
 {
-    char *path = file_join(folder, "forbidden.txt"), *text = NULL;
+    struct error why = {0};
+    char *text = NULL;
     size_t size;
-    int status = file_exists(path) ? file_read(path, FORBIDDEN_SIZE, &text, &size, NULL) : -1;
-    char *line = status ? NULL : memchr(text, '\n', size);
+    if (!folder_has(folder, "forbidden.txt"))
+        return 0;
+    if (folder_read(folder, "forbidden.txt", FORBIDDEN_SIZE, &text, &size, &why))
+        return why.code == ERROR_LIMIT ? 0 : error_set(err, why.code, "%s", why.message);
+    char *line = memchr(text, '\n', size);
     for (size_t i = FORBIDDEN_BY_CHECKER; line && i < FORBIDDERS; i++) {
         size_t length = strlen(forbidders[i]);
         if ((size_t)(line - text) != length || memcmp(text, forbidders[i], length) != 0)
@@ -251,21 +298,20 @@ static void read_forbidden(const char *folder, struct test_case *test)
         break;
     }
     free(text);
-    free(path);
+    return 0;
 }
 
-static int read_sets(const struct suite_case *entry, struct model *model, struct suite_loaded *loaded,
+static int read_sets(const struct reading *reading, struct model *model, struct suite_loaded *loaded,
                      struct error *err)
 {
-    loaded->tests = memory_zeroed(entry->sets, sizeof(struct test_case *));
+    loaded->tests = memory_zeroed(reading->n_sets, sizeof(struct test_case *));
     loaded->size = model_size(model);
-    for (size_t i = 0; i < entry->sets; i++) {
+    for (size_t i = 0; i < reading->n_sets; i++) {
         loaded->tests[i] = i ? test_case_same_model(loaded->tests[0]) : test_case_new(model);
         loaded->sets++;
-        if (read_set(entry, i, model, loaded, err))
-            return -1;
-        read_forbidden(entry->folder, loaded->tests[i]);
-        if (gradient_files_read(entry->folder, loaded->tests[i], err))
+        if (read_set(reading, i, model, loaded, err) ||
+            read_forbidden(reading->folder, loaded->tests[i], err) ||
+            gradient_files_read(reading->folder, loaded->tests[i], err))
             return -1;
     }
     bool random = test_case_draws_numbers(loaded->tests[0]);
@@ -274,21 +320,41 @@ static int read_sets(const struct suite_case *entry, struct model *model, struct
     return 0;
 }
 
+static int load_case(const struct reading *reading, struct suite_loaded *loaded, struct error *err)
+{
+    struct model *model;
+    if (model_load_in(&model, reading->folder, "model.onnx", err))
+        return -1;
+    if (reading->n_sets)
+        return read_sets(reading, model, loaded, err);
+    model_free(model);
+    return error_set(err, ERROR_NOT_FOUND, "%s has no test_data_set_0: add it with input_0.pb",
+                     reading->folder->path);
+}
+
+int suite_case_open(struct folder *folder, const struct suite_case *entry, struct error *err)
+{
+    struct folder root;
+    if (!*entry->within)
+        return folder_open(folder, USERS_PATH, entry->root, err);
+    *folder = (struct folder){0};
+    int status = folder_open(&root, USERS_PATH, entry->root, err);
+    if (!status)
+        status = folder_open(folder, &root, entry->within, err);
+    folder_close(&root);
+    return status;
+}
+
 int suite_load(const struct suite_case *entry, struct suite_loaded *loaded, struct error *err)
 {
+    struct folder folder;
     *loaded = (struct suite_loaded){0};
-    char *path = file_join(entry->folder, "model.onnx"), *absolute = realpath(path, NULL);
-    struct model *model;
-    int status = absolute ? model_load(&model, absolute, err) : error_errno(err, "%s", path);
-    if (!status && entry->sets)
-        status = read_sets(entry, model, loaded, err);
-    else if (!status) {
-        model_free(model);
-        status = error_set(err, ERROR_NOT_FOUND, "%s has no test_data_set_0: add it with input_0.pb",
-                           entry->folder);
+    int status = suite_case_open(&folder, entry, err);
+    if (!status) {
+        struct reading reading = {&folder, entry->name, entry->sets, entry->set};
+        status = load_case(&reading, loaded, err);
     }
-    free(path);
-    free(absolute);
+    folder_close(&folder);
     return status;
 }
 
@@ -301,6 +367,17 @@ void suite_unload(struct suite_loaded *loaded)
     *loaded = (struct suite_loaded){0};
 }
 
+/* The first data set of a case that was read without a failure; the case is unloaded in any case. */
+static int take_first(struct suite_loaded *loaded, struct test_case **test, int status, struct error *err)
+{
+    if (!status && loaded->misfit)
+        status = error_set(err, ERROR_INVALID, "%s", loaded->misfit);
+    if (!status)
+        *test = test_case_share(loaded->tests[0]);
+    suite_unload(loaded);
+    return status;
+}
+
 int suite_load_one(const char *folder, struct test_case **test, struct error *err)
 {
     struct suite suite;
@@ -311,34 +388,52 @@ int suite_load_one(const char *folder, struct test_case **test, struct error *er
         status = error_set(err, ERROR_USAGE, "%s holds %zu cases: name one", folder, suite.count);
     if (!status)
         status = suite_load(&suite.cases[0], &loaded, err);
-    if (!status && loaded.misfit)
-        status = error_set(err, ERROR_INVALID, "%s", loaded.misfit);
-    if (!status)
-        *test = test_case_share(loaded.tests[0]);
-    suite_unload(&loaded);
+    status = take_first(&loaded, test, status, err);
     suite_release(&suite);
     return status;
 }
 
-int suite_write_value(const char *folder, const char *stem, size_t number, const Onnx__TypeProto *type,
-                      const struct value *value, struct error *err)
+int suite_load_in(const struct folder *in, const char *name, struct test_case **test, struct error *err)
 {
-    struct str path;
-    str_init(&path);
-    str_printf(&path, "%s/%s_%zu.pb", folder, stem, number);
-    int status = type ? data_write_typed(path.data, type, value, NULL) : -1;
-    if (status)
-        status = data_write(path.data, value, err);
-    str_release(&path);
+    struct folder folder;
+    struct suite_loaded loaded = {0};
+    struct arena arena;
+    char **names = NULL;
+    size_t count = 0;
+    *test = NULL;
+    arena_init(&arena);
+    int status = folder_open(&folder, in, name, err) || folder_list(&folder, &names, &count, err) ? -1 : 0;
+    if (!status) {
+        struct reading reading = {.folder = &folder, .name = file_base(name)};
+        reading.n_sets = find_sets(&arena, &folder, names, count, &reading.sets);
+        status = load_case(&reading, &loaded, err);
+    }
+    status = take_first(&loaded, test, status, err);
+    file_names_free(names, count);
+    folder_close(&folder);
+    arena_release(&arena);
     return status;
 }
 
-int suite_write_outputs(const char *folder, const struct model *model, const struct value *outputs,
-                        size_t count, struct error *err)
+int suite_write_value(const struct folder *in, const char *name, const char *stem, size_t number,
+                      const Onnx__TypeProto *type, const struct value *value, struct error *err)
 {
-    int status = file_make_folders(folder, err);
+    struct str file;
+    str_init(&file);
+    str_printf(&file, "%s/%s_%zu.pb", name, stem, number);
+    int status = type ? data_write_typed(in, file.data, type, value, NULL) : -1;
+    if (status)
+        status = data_write(in, file.data, value, err);
+    str_release(&file);
+    return status;
+}
+
+int suite_write_outputs(const struct folder *in, const char *name, const struct model *model,
+                        const struct value *outputs, size_t count, struct error *err)
+{
+    int status = folder_make_all(in, name, err);
     for (size_t i = 0; i < count && i < model->graph->n_output && !status; i++)
-        status = suite_write_value(folder, "output", i, model->graph->output[i]->type, &outputs[i], err);
+        status = suite_write_value(in, name, "output", i, model->graph->output[i]->type, &outputs[i], err);
     return status;
 }
 
@@ -350,23 +445,32 @@ static const Onnx__TypeProto *input_type(const struct model *model, const char *
     return NULL;
 }
 
-int suite_write(const char *folder, const struct test_case *test, struct error *err)
+int suite_write(const struct folder *folder, const struct test_case *test, struct error *err)
 {
+    static const char set[] = "test_data_set_0";
     const struct model *model = test_case_model(test, err);
     const uint8_t *bytes;
     size_t size;
     if (!model || test_case_bytes(test, &bytes, &size, err))
         return -1;
-    char *path = file_join(folder, "model.onnx"), *set = file_join(folder, "test_data_set_0");
-    int status = file_write(path, bytes, size, err);
+    int status = folder_write(folder, "model.onnx", bytes, size, err);
     if (!status)
-        status = suite_write_outputs(set, model, test->outputs, test->gradient ? 0 : test->n_outputs, err);
+        status =
+            suite_write_outputs(folder, set, model, test->outputs, test->gradient ? 0 : test->n_outputs, err);
     for (size_t i = 0; i < test->n_inputs && !status; i++)
-        status = suite_write_value(set, "input", i, input_type(model, test->inputs[i].name), &test->inputs[i],
-                                   err);
+        status = suite_write_value(folder, set, "input", i, input_type(model, test->inputs[i].name),
+                                   &test->inputs[i], err);
     if (!status)
         status = write_forbidden(folder, test, err) || gradient_files_write(folder, test, err) ? -1 : 0;
-    free(path);
-    free(set);
+    return status;
+}
+
+int suite_write_path(const char *path, const struct test_case *test, struct error *err)
+{
+    struct folder folder;
+    int status = folder_make(&folder, USERS_PATH, path, err);
+    if (!status)
+        status = suite_write(&folder, test, err);
+    folder_close(&folder);
     return status;
 }

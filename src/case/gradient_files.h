@@ -11,9 +11,9 @@
 #include "case/test_case.h"
 
 /* Writes these files; nothing for a case that asks for outputs. */
-int gradient_files_write(const char *folder, const struct test_case *test, struct error *err);
+int gradient_files_write(const struct folder *folder, const struct test_case *test, struct error *err);
 
 /* Makes the case ask for gradients where the folder says so; those expected become its outputs. */
-int gradient_files_read(const char *folder, struct test_case *test, struct error *err);
+int gradient_files_read(const struct folder *folder, struct test_case *test, struct error *err);
 
 #endif

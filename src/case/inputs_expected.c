@@ -229,7 +229,7 @@ static int expect_folder(const struct inputs *inputs, const char *folder, struct
         if (path) {
             struct value *value = &expected->values[expected->count];
             expected->places[expected->count++] = i;
-            status = data_read(path, graph->output[i]->type, value, err);
+            status = data_read(USERS_PATH, path, graph->output[i]->type, value, err);
             value_set_name(value, graph->output[i]->name);
         }
         free(path);

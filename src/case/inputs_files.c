@@ -28,7 +28,7 @@ int inputs_read_tensor(const char *path, struct tensor *tensor, struct error *er
 {
     struct value value;
     value_init(&value);
-    if (data_read(path, NULL, &value, err))
+    if (data_read(USERS_PATH, path, NULL, &value, err))
         return -1;
     int status = 0;
     if (value.kind == VALUE_TENSOR) {

@@ -77,7 +77,7 @@ static int read_input(const struct inputs *inputs, const char *folder, bool sing
     char *path = single ? memory_strdup(folder) : find_input(inputs, folder, number);
     if (!path)
         return no_input_file(inputs, folder, number, err);
-    int status = data_read(path, slot->type, value, err);
+    int status = data_read(USERS_PATH, path, slot->type, value, err);
     if (status == 0)
         status = inputs_name_fits(names, path, value->name, slot->name, err);
     if (status == 0)

@@ -172,37 +172,39 @@ static int gather_path(struct gathering *g, const char *path, int depth, struct 
 }
 
 /* A repeated harvest writes the same files; one that somebody changed by hand is not overwritten. */
-static int write_block(const char *path, const char *text, bool force, struct error *err)
+static int write_block(const struct folder *folder, const char *name, const char *text, bool force,
+                       struct error *err)
 {
     char *old = NULL;
     size_t size = 0;
-    if (!force && file_exists(path)) {
-        bool same = !file_read(path, TEXT_LIMIT, &old, &size, NULL) && text_equal(old, text);
+    if (!force && folder_has(folder, name)) {
+        if (folder_read(folder, name, TEXT_LIMIT, &old, &size, err) && err->code != ERROR_LIMIT)
+            return -1;
+        bool same = old && text_equal(old, text);
         free(old);
         return same ? 0
-                    : error_set(err, ERROR_IO,
-                                "%s exists and differs; name another folder, or use --force to overwrite it",
-                                path);
+                    : error_set(
+                          err, ERROR_IO,
+                          "%s/%s exists and differs; name another folder, or use --force to overwrite it",
+                          folder->path, name);
     }
-    return file_write(path, text, strlen(text), err);
+    return folder_write(folder, name, text, strlen(text), err);
 }
 
 static int write_blocks(const struct gathering *g, struct error *err)
 {
-    const char *folder = g->settings->common.output;
-    if (file_make_folders(folder, err))
-        return -1;
-    for (size_t i = 0; i < g->harvest.count; i++) {
+    struct folder folder;
+    int status = folder_make(&folder, USERS_PATH, g->settings->common.output, err);
+    for (size_t i = 0; i < g->harvest.count && !status; i++) {
         const struct harvested *block = &g->harvest.blocks[i];
         struct str name;
         str_init(&name);
-        str_printf(&name, "%s/%s.onnxtxt", folder, block->name);
-        int status = write_block(name.data, block->text, g->settings->common.force, err);
+        str_printf(&name, "%s.onnxtxt", block->name);
+        status = write_block(&folder, name.data, block->text, g->settings->common.force, err);
         str_release(&name);
-        if (status)
-            return -1;
     }
-    return 0;
+    folder_close(&folder);
+    return status;
 }
 
 static void tell_harvest(const struct gathering *g, struct str *out)

@@ -68,8 +68,15 @@ int casefile_rewrite(struct test_case **test, const char *path, struct error *er
     struct bundle bundle;
     struct test_case *rewritten = NULL;
     arena_init(&arena);
-    bool wanted = file_is_folder(path) && !bundle_read(&bundle, path, &arena, NULL) && *bundle.rewriting;
-    int status = wanted && rewriting_apply(*test, bundle.rewriting, &rewritten, err) != 1 ? -1 : 0;
+    struct error why = {0};
+    int status = file_is_folder(path) ? bundle_read_path(&bundle, path, &arena, &why) : -1;
+    bool bare = status && (why.code == ERROR_NONE || why.code == ERROR_NOT_FOUND); /* no bundle */
+    if (status && !bare)
+        error_set(err, why.code, "%s", why.message);
+    else if (bare)
+        status = 0;
+    else if (*bundle.rewriting && rewriting_apply(*test, bundle.rewriting, &rewritten, err) != 1)
+        status = -1;
     if (rewritten) {
         test_case_free(*test);
         *test = rewritten;

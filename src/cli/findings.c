@@ -417,8 +417,14 @@ static int note_muted(void *context, const struct stored *stored, struct error *
     return 0;
 }
 
+/* The file of known issues: one that the user names, or the campaign's own. */
+struct issue_file {
+    const struct folder *in;
+    const char *name;
+};
+
 /* Adds the issue to the file, which must be new or a valid list of known issues. */
-static int add_issue(const char *path, const char *name, const char *issue, struct error *err)
+static int add_issue(const struct issue_file *file, const char *name, const char *issue, struct error *err)
 {
     enum { LIMIT = 1 << 20 };
     struct known_issues before;
@@ -428,18 +434,20 @@ static int add_issue(const char *path, const char *name, const char *issue, stru
     int status = 0;
     str_init(&text);
     known_init(&before);
-    if (file_exists(path))
-        status = known_read(&before, path, KNOWN_OF_USER, err) || file_read(path, LIMIT, &data, &size, err)
+    if (folder_has(file->in, file->name))
+        status = known_read_in(&before, file->in, file->name, KNOWN_OF_USER, err) ||
+                         folder_read(file->in, file->name, LIMIT, &data, &size, err)
                      ? -1
                      : 0;
     for (size_t i = 0; i < before.count && !status; i++)
         if (text_equal(before.items[i].name, name))
-            status = error_set(err, ERROR_USAGE, "%s:%d already has an issue %s", path, before.items[i].line,
-                               name);
+            status = error_set(err, ERROR_USAGE, "%s:%d already has an issue %s", before.items[i].file,
+                               before.items[i].line, name);
     if (!status) {
         str_append(&text, data ? data : "", size);
         str_printf(&text, "%s%s", size ? "\n" : "", issue);
-        status = file_write(path, text.data, text.length, err);
+        status = file->in == USERS_PATH ? file_write(file->name, text.data, text.length, err)
+                                        : folder_write(file->in, file->name, text.data, text.length, err);
     }
     known_release(&before);
     str_release(&text);
@@ -452,10 +460,15 @@ static int mute(const struct settings *settings, const char *folder, struct stor
     struct muted muted = {0};
     struct finding_facts facts;
     struct str issue;
-    char *path = settings->known ? memory_strdup(settings->known) : file_join(folder, KNOWN_FILE);
+    struct folder campaign;
+    struct issue_file file = {&campaign, KNOWN_FILE};
+    if (settings->known)
+        file = (struct issue_file){USERS_PATH, settings->known};
     struct store_filter filter = {.signature = settings->mute, .gone = true};
     str_init(&issue);
-    int status = store_list(store, &filter, note_muted, &muted, err);
+    int status = folder_open(&campaign, USERS_PATH, folder, err);
+    if (!status)
+        status = store_list(store, &filter, note_muted, &muted, err);
     if (!status && muted.count != 1)
         status =
             error_set(err, ERROR_NOT_FOUND, "%s '%s'; 'assay findings %s' lists them",
@@ -465,14 +478,16 @@ static int mute(const struct settings *settings, const char *folder, struct stor
     if (!status) {
         known_write(&issue, muted.name, settings->because, muted.bundle, &facts);
         facts_release(&facts);
-        status = add_issue(path, muted.name, issue.data, err);
+        status = add_issue(&file, muted.name, issue.data, err);
     }
     struct known_issues known;
     known_init(&known);
     if (!status)
-        status = known_read(&known, path, settings->known ? KNOWN_OF_USER : KNOWN_OF_CAMPAIGN, err);
+        status = known_read_in(&known, file.in, file.name,
+                               settings->known ? KNOWN_OF_USER : KNOWN_OF_CAMPAIGN, err);
     if (!status)
         status = known_again(&known, store, err);
+    char *path = folder_path(file.in, file.name);
     if (!status)
         wrap_printf(stdout, "%s%s is now a known issue; edit %s to make it wider or narrower\n", issue.data,
                     muted.name, path);
@@ -482,6 +497,7 @@ static int mute(const struct settings *settings, const char *folder, struct stor
     free(muted.name);
     free(muted.bundle);
     free(path);
+    folder_close(&campaign);
     return status;
 }
 

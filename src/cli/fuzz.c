@@ -141,8 +141,13 @@ static int replay(const struct settings *settings, struct session *session, stru
     struct str out;
     const uint8_t *bytes;
     size_t size;
-    if (campaign_case(settings->common.output, settings->replay, &made, err) ||
-        test_case_bytes(made, &bytes, &size, err))
+    struct folder folder = {0};
+    const char *path = settings->common.output;
+    if (path && folder_open(&folder, USERS_PATH, path, err))
+        return -1;
+    int found = campaign_case(path ? &folder : NULL, settings->replay, &made, err);
+    folder_close(&folder);
+    if (found || test_case_bytes(made, &bytes, &size, err))
         return -1;
     struct trial_options options = {.panel = &session->panel, .settle = true, .registry = session->registry};
     panel_add_fresh(&session->panel);

@@ -26,7 +26,7 @@ static int keep(const struct settings *settings, const struct probe_result *resu
     int status = 0;
     for (size_t i = 0; i < count && !status; i++)
         if (results[i].started)
-            status = probe_keep(&results[i], settings->keep ? settings->keep : folder, err);
+            status = probe_keep(&results[i], USERS_PATH, settings->keep ? settings->keep : folder, err);
     free(folder);
     return status;
 }
@@ -40,7 +40,7 @@ static int load(const struct settings *settings, struct session *session, struct
     *results = memory_zeroed(session->panel.count, sizeof **results);
     for (size_t i = 0; i < session->panel.count && !status; i++) {
         char *engine = probe_engine(panel_engine(&session->panel, i));
-        status = probe_load(&(*results)[i], folder, engine, err);
+        status = probe_load(&(*results)[i], USERS_PATH, folder, engine, err);
         if (status)
             error_prefix(err, "no results of %s are kept ('assay probe' without --kept makes them)", engine);
         free(engine);

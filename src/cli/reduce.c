@@ -92,13 +92,10 @@ static void write_json(const struct small *small, const char *name, const char *
     str_add(out, "\n");
 }
 
-static int write_rewritten(const struct small *small, const char *folder, struct error *err)
+static int write_rewritten(const struct small *small, const struct folder *folder, struct error *err)
 {
     const struct model *model = test_case_model(small->rewritten, err);
-    char *path = file_join(folder, "rewritten.onnx");
-    int status = model ? model_save(model, path, err) : -1;
-    free(path);
-    return status;
+    return model ? model_save(model, folder, "rewritten.onnx", err) : -1;
 }
 
 /* Writes the case, and reduced.json with its description, by which Assay recognises the folder as its own. */
@@ -109,19 +106,16 @@ static int write_folder(const struct settings *settings, struct small *small, co
     struct str json;
     str_init(&json);
     write_json(small, name, settings->common.engines.items[0], NULL, &json);
-    int status =
-        output_folder_begin(&folder, settings->common.output, &bundle_layout, settings->common.force, err);
+    int status = output_folder_begin(&folder, USERS_PATH, settings->common.output, &bundle_layout,
+                                     settings->common.force, err);
     if (!status)
         status = (!small->test->forbidden && test_case_add_answers(small->test, NULL, err)) ||
-                         suite_write(folder.part, small->test, err) ||
-                         (small->rewritten && write_rewritten(small, folder.part, err))
+                         suite_write(&folder.part, small->test, err) ||
+                         (small->rewritten && write_rewritten(small, &folder.part, err))
                      ? -1
                      : 0;
-    if (!status) {
-        char *path = file_join(folder.part, "reduced.json");
-        status = file_write(path, json.data, json.length, err);
-        free(path);
-    }
+    if (!status)
+        status = folder_write(&folder.part, "reduced.json", json.data, json.length, err);
     if (!status)
         status = output_folder_put(&folder, err);
     output_folder_release(&folder);
@@ -222,7 +216,7 @@ static bool is_pair(const char *path)
     struct arena arena;
     struct bundle bundle;
     arena_init(&arena);
-    bool pair = file_is_folder(path) && !bundle_read(&bundle, path, &arena, NULL) && *bundle.rewriting;
+    bool pair = file_is_folder(path) && !bundle_read_path(&bundle, path, &arena, NULL) && *bundle.rewriting;
     arena_release(&arena);
     return pair;
 }

@@ -181,12 +181,18 @@ static int run_recorded(struct replay *replay, const struct settings *settings,
     for (size_t i = 0; i < suite->count && status == 0; i++) {
         struct bundle bundle;
         engines[i] = NULL;
-        if (bundle_read(&bundle, suite->cases[i].folder, &arena, err) || !*bundle.engine)
+        struct folder folder;
+        if (suite_case_open(&folder, &suite->cases[i], err))
+            status = -1;
+        else if (bundle_read(&bundle, &folder, &arena, err) && err->code != ERROR_NOT_FOUND)
+            status = -1;
+        else if (!*bundle.engine)
             status =
                 error_set(err, ERROR_USAGE, "%s does not say on which engine it was found; name one with -e",
                           suite->cases[i].folder);
         else
             engines[i] = at_release(&arena, bundle.engine, settings->release);
+        folder_close(&folder);
     }
     for (size_t i = 0; i < suite->count && status == 0; i++) {
         const char *engine = engines[i];

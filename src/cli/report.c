@@ -95,18 +95,15 @@ static int index_row(void *context, const struct stored *stored, struct error *e
 /* The first lines of our index: a README.md that begins otherwise is the user's and is left alone. */
 static const char index_head[] = "# Findings\n\n";
 
-static int write_index(struct store *store, const char *folder, struct error *err)
+static int write_index(struct store *store, const struct folder *folder, struct error *err)
 {
-    struct str out, path;
+    struct str out;
     str_init(&out);
-    str_init(&path);
     str_printf(&out, "%s| finding | seen | nodes | class | what |\n|---|---|---|---|---|\n", index_head);
-    str_printf(&path, "%s/findings/README.md", folder);
     int status = store_list(store, &(struct store_filter){0}, index_row, &out, err);
     if (status == 0)
-        status = output_own_write(path.data, index_head, out.data, out.length, err);
+        status = output_own_write(folder, "findings/README.md", index_head, out.data, out.length, err);
     str_release(&out);
-    str_release(&path);
     return status;
 }
 
@@ -186,22 +183,26 @@ static int places_open(struct places *places, const struct settings *settings, c
 }
 
 /* Opens all engines of the campaign, as a verdict depends on how the others answered. */
-static int with_engines(const struct settings *settings, struct store *store, const char *folder,
+static int with_engines(const struct settings *settings, struct store *store, const char *path,
                         const struct known_issues *known, const struct tasks *tasks, struct str *out,
                         struct error *err)
 {
     struct labels labels = {0};
     struct places places = {0};
+    struct folder folder;
     arena_init(&labels.arena);
-    int status = store_engines(store, add_label, &labels, err);
+    int status = folder_open(&folder, USERS_PATH, path, err);
+    if (status == 0)
+        status = store_engines(store, add_label, &labels, err);
     if (status == 0)
         status = places_open(&places, settings, &(struct cli_list){labels.count, labels.items}, err);
     places.options.store = store;
-    places.options.folder = folder;
+    places.options.folder = &folder;
     places.options.known = known;
     if (status == 0)
         status = work(&places.options, tasks, out, err);
     session_close(&places.session);
+    folder_close(&folder);
     free(labels.items);
     arena_release(&labels.arena);
     return status;

@@ -102,10 +102,10 @@ static void write_json(struct str *out)
 static int write_case(const struct settings *settings, const struct test_case *test, struct error *err)
 {
     struct output_folder folder;
-    int status =
-        output_folder_begin(&folder, settings->common.output, &bundle_layout, settings->common.force, err);
+    int status = output_folder_begin(&folder, USERS_PATH, settings->common.output, &bundle_layout,
+                                     settings->common.force, err);
     if (!status)
-        status = suite_write(folder.part, test, err);
+        status = suite_write(&folder.part, test, err);
     if (!status)
         status = output_folder_put(&folder, err);
     output_folder_release(&folder);

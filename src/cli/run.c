@@ -263,10 +263,9 @@ static const Onnx__TypeProto *output_type(const struct model *model, const char 
     return NULL;
 }
 
-/* FOLDER/ENGINE: the folder of an engine's outputs. */
-static void add_engine_folder(struct str *path, const char *folder, const char *engine)
+/* The name of the folder of an engine's outputs. */
+static void add_engine_folder(struct str *path, const char *engine)
 {
-    str_printf(path, "%s/", folder);
     for (const char *c = engine; *c; c++)
         str_append(path, *c == '/' ? "_" : c, 1);
 }
@@ -276,19 +275,21 @@ static int save(const struct work *work, const char *engine, size_t sample, cons
                 struct error *err)
 {
     static const char *const endings[] = {"pb", "npy"};
+    struct folder folder;
     struct str path;
     str_init(&path);
-    int status = 0;
+    int status = folder_make(&folder, USERS_PATH, work->settings->common.output, err);
     for (size_t i = 0; i < result->count && status == 0; i++) {
         str_clear(&path);
-        add_engine_folder(&path, work->settings->common.output, engine);
+        add_engine_folder(&path, engine);
         str_printf(&path, "/test_data_set_%zu", sample);
-        status = file_make_folders(path.data, err);
+        status = folder_make_all(&folder, path.data, err);
         str_printf(&path, "/output_%zu.%s", i, endings[work->settings->save]);
         if (status == 0)
-            status = data_write_typed(path.data, output_type(work->model, result->outputs[i].name),
+            status = data_write_typed(&folder, path.data, output_type(work->model, result->outputs[i].name),
                                       &result->outputs[i], err);
     }
+    folder_close(&folder);
     str_release(&path);
     return status;
 }
@@ -304,7 +305,8 @@ static int check_folder(const struct work *work, struct error *err)
     for (size_t i = 0; folder && i < work->session.panel.count && status == 0; i++) {
         struct str path;
         str_init(&path);
-        add_engine_folder(&path, folder, work->session.labels[i]);
+        str_printf(&path, "%s/", folder);
+        add_engine_folder(&path, work->session.labels[i]);
         if (data && output_is_within(data, path.data))
             status = error_set(err, ERROR_IO, "%s holds the inputs %s; name another folder", path.data, data);
         else if (file_exists(path.data) && !work->settings->common.force)

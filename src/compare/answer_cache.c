@@ -1,6 +1,7 @@
 #include "compare/answer_cache.h"
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -279,46 +280,56 @@ static void add_plain(struct str *path, const char *name)
         str_printf(path, "%c", isalnum((unsigned char)*name) || strchr("._-=,", *name) ? *name : '_');
 }
 
-static char *path_of(const char *folder, const struct answer_cache_key *key, struct error *err)
-{
-    struct str path;
-    str_init(&path);
-    str_printf(&path, "%s/", folder);
-    add_plain(&path, file_base(key->model));
-    str_printf(&path, "-%016llx", (unsigned long long)key->model_hash);
-    if (file_make_folders(path.data, err)) {
-        str_release(&path);
-        return NULL;
-    }
-    str_add(&path, "/");
-    add_plain(&path, key->engine);
-    str_add(&path, "-");
-    add_plain(&path, key->version ? key->version : "unknown");
-    str_add(&path, ".answers");
-    char *detached = str_detach(&path);
-    str_release(&path);
-    return detached;
-}
-
-int answer_cache_open(struct answer_cache **cache, const char *folder, const struct answer_cache_key *key,
+/* "MODEL-HASH/ENGINE-VERSION.answers", of which the first part is made. */
+static int make_place(const struct folder *folder, const struct answer_cache_key *key, struct str *name,
                       struct error *err)
 {
-    struct answer_cache *opened = memory_zeroed(1, sizeof *opened);
-    char *path = path_of(folder, key, err);
-    int status = path ? 0 : -1;
-    if (status == 0 && file_exists(path))
-        status = file_map_open(&opened->map, path, err);
-    size_t sound = status == 0 ? scan(opened) : 0;
-    if (status == 0 && !is_ours(&opened->map))
+    add_plain(name, file_base(key->model));
+    str_printf(name, "-%016llx", (unsigned long long)key->model_hash);
+    int status = folder_make_all(folder, name->data, err);
+    str_add(name, "/");
+    add_plain(name, key->engine);
+    str_add(name, "-");
+    add_plain(name, key->version ? key->version : "unknown");
+    str_add(name, ".answers");
+    return status;
+}
+
+static int open_file(struct answer_cache *cache, const struct folder *folder, const char *name,
+                     struct error *err)
+{
+    int fd = folder_open_in_place(folder, name, err);
+    if (fd < 0)
+        return -1;
+    cache->path = folder_path(folder, name);
+    int status = file_map_fd(&cache->map, fd, err);
+    size_t sound = status ? 0 : scan(cache);
+    if (!status && !is_ours(&cache->map))
         status = error_set(
             err, ERROR_FORMAT,
             "%s exists and is not a file of kept answers; move it away, or name another folder with --keep",
-            path);
-    if (status == 0 && sound < opened->map.size && truncate(path, (off_t)sound))
-        status = error_errno(err, "%s", path);
-    if (status == 0 && !(opened->file = fopen(path, "ab")))
-        status = error_errno(err, "%s", path);
-    opened->path = path;
+            cache->path);
+    if (!status &&
+        ((sound < cache->map.size && ftruncate(fd, (off_t)sound) < 0) || !(cache->file = fdopen(fd, "ab"))))
+        status = error_errno(err, "%s", cache->path);
+    if (!cache->file)
+        close(fd);
+    return status;
+}
+
+int answer_cache_open(struct answer_cache **cache, const char *path, const struct answer_cache_key *key,
+                      struct error *err)
+{
+    struct answer_cache *opened = memory_zeroed(1, sizeof *opened);
+    struct folder folder;
+    struct str name;
+    str_init(&name);
+    int status = folder_make(&folder, USERS_PATH, path, err) || make_place(&folder, key, &name, err) ||
+                         open_file(opened, &folder, name.data, err)
+                     ? -1
+                     : 0;
+    folder_close(&folder);
+    str_release(&name);
     if (status) {
         answer_cache_close(opened);
         opened = NULL;

@@ -22,7 +22,7 @@ struct answer_cache_key {
 };
 
 /* Opens or creates the file and the folders it lies in. Fails for a file that is not one of answers. */
-int answer_cache_open(struct answer_cache **cache, const char *folder, const struct answer_cache_key *key,
+int answer_cache_open(struct answer_cache **cache, const char *path, const struct answer_cache_key *key,
                       struct error *err);
 void answer_cache_close(struct answer_cache *cache); /* NULL is fine */
 

@@ -127,6 +127,18 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
     str_release(&text);
 }
 
+/* The bundle that a case is; fails with ERROR_NOT_FOUND when it is none. */
+static int read_bundle(struct bundle *bundle, const struct suite_case *entry, struct arena *arena,
+                       struct error *err)
+{
+    struct folder folder;
+    int status = suite_case_open(&folder, entry, err);
+    if (!status)
+        status = bundle_read(bundle, &folder, arena, err);
+    folder_close(&folder);
+    return status;
+}
+
 static void add_row(struct replay *replay, const struct suite_case *entry,
                     const struct conform_result *result, const struct engine_info *engine)
 {
@@ -134,7 +146,7 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
     struct error err = {0};
     replay->rows = memory_grow(replay->rows, &replay->capacity, replay->count + 1, sizeof *replay->rows);
     struct replay_row *row = &replay->rows[replay->count++];
-    bool is_bundle = bundle_read(&bundle, entry->folder, &replay->arena, &err) == 0;
+    bool is_bundle = read_bundle(&bundle, entry, &replay->arena, &err) == 0;
     *row = (struct replay_row){
         .name = arena_strdup(&replay->arena, entry->name),
         .folder = arena_strdup(&replay->arena, entry->folder),
@@ -190,14 +202,17 @@ static void set_trouble(struct replay *replay, struct replay_row *row, const cha
     row->text = arena_strdup(&replay->arena, why);
 }
 
-static int run_pair(const struct bundle *bundle, const char *folder, const struct panel *panel,
+static int run_pair(const struct bundle *bundle, const struct suite_case *entry, const struct panel *panel,
                     const struct conform_options *options, struct trial_done *done, struct error *err)
 {
-    struct test_case *origin, *rewritten;
-    if (suite_load_one(folder, &origin, err))
-        return -1;
-    int status = rewriting_apply(origin, bundle->rewriting, &rewritten, err) == 1 ? 0 : -1;
-    test_case_free(origin);
+    struct suite_loaded origin;
+    struct test_case *rewritten;
+    int status = suite_load(entry, &origin, err);
+    if (!status && origin.misfit)
+        status = error_set(err, ERROR_INVALID, "%s", origin.misfit);
+    if (!status && rewriting_apply(origin.tests[0], bundle->rewriting, &rewritten, err) != 1)
+        status = -1;
+    suite_unload(&origin);
     if (status)
         return -1;
     struct trials *trials =
@@ -215,9 +230,9 @@ static void replay_pair(struct replay *replay, struct replay_row *rows, const st
     struct bundle bundle;
     struct trial_done done;
     struct error err = {0};
-    if (bundle_read(&bundle, entry->folder, &replay->arena, NULL) || !*bundle.rewriting)
+    if (read_bundle(&bundle, entry, &replay->arena, NULL) || !*bundle.rewriting)
         return;
-    int status = run_pair(&bundle, entry->folder, panel, options, &done, &err);
+    int status = run_pair(&bundle, entry, panel, options, &done, &err);
     for (size_t e = 0; e < panel->count; e++)
         if (status)
             set_trouble(replay, &rows[e], err.message);

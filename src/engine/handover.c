@@ -27,7 +27,7 @@ static int write_out(struct handover *handover, struct pool *pool, const struct 
     if (pool_folder(pool, &handover->folder, err))
         return -1;
     handover->file = file_join(handover->folder, "model.onnx");
-    return model_save_linked(model, handover->file, err);
+    return model_save_linked(model, USERS_PATH, handover->file, err);
 }
 
 static bool goes_as_bytes(struct pool *pool, const struct model *model)
@@ -128,7 +128,7 @@ int handover_open_file(struct handover *handover, struct pool *pool, const struc
         return -1;
     handover->file = file_join(handover->folder, "model.onnx");
     handover->path = handover->file;
-    return model_save_apart(model, handover->file, err);
+    return model_save_apart(model, USERS_PATH, handover->file, err);
 }
 
 void handover_close(struct handover *handover)

@@ -1,7 +1,5 @@
 #include "engine/ini.h"
 
-#include "base/file.h"
-
 #include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -64,25 +62,37 @@ static int read_line(struct reader *reader, char *line, struct error *err)
     return reader->visit(reader->context, reader->section, trim(line), trim(equals + 1), reader->line, err);
 }
 
-int ini_read(const char *path, ini_visit visit, void *context, struct error *err)
+static int read_text(struct reader *reader, const char *path, char *text, size_t size, struct error *err)
+{
+    if (strlen(text) != size)
+        return error_set(err, ERROR_FORMAT, "%s: not a text file", path);
+    char *line = text;
+    for (reader->line = 1; line; reader->line++) {
+        char *next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        if (read_line(reader, line, err))
+            return error_prefix(err, "%s:%d", path, reader->line);
+        line = next;
+    }
+    return 0;
+}
+
+int ini_read_in(const struct folder *in, const char *name, ini_visit visit, void *context, struct error *err)
 {
     struct reader reader = {.visit = visit, .context = context};
     char *text;
     size_t size;
-    if (file_read(path, MAX_FILE, &text, &size, err))
+    if (folder_read(in, name, MAX_FILE, &text, &size, err))
         return -1;
-    int result = 0;
-    if (strlen(text) != size)
-        result = error_set(err, ERROR_FORMAT, "%s: not a text file", path);
-    char *line = text;
-    for (reader.line = 1; !result && line; reader.line++) {
-        char *next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        if (read_line(&reader, line, err))
-            result = error_prefix(err, "%s:%d", path, reader.line);
-        line = next;
-    }
+    char *path = folder_path(in, name);
+    int result = read_text(&reader, path, text, size, err);
+    free(path);
     free(text);
     return result;
+}
+
+int ini_read(const char *path, ini_visit visit, void *context, struct error *err)
+{
+    return ini_read_in(USERS_PATH, path, visit, context, err);
 }

@@ -5,7 +5,7 @@
 #ifndef ENGINE_INI_H
 #define ENGINE_INI_H
 
-#include "base/error.h"
+#include "base/folder.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,7 +17,8 @@ extern "C" {
  */
 typedef int (*ini_visit)(void *context, const char *section, const char *key, const char *value, int line,
                          struct error *err);
-int ini_read(const char *path, ini_visit visit, void *context, struct error *err);
+int ini_read(const char *path, ini_visit visit, void *context, struct error *err); /* of the user's */
+int ini_read_in(const struct folder *in, const char *name, ini_visit visit, void *context, struct error *err);
 
 #ifdef __cplusplus
 }

@@ -55,28 +55,28 @@ static bool take_over(struct tensor *answer, const struct tensor *got, const str
     return blamed;
 }
 
-static int write_values(const char *folder, const char *stem, const struct value *values, size_t count,
-                        struct error *err)
+static int write_values(const struct folder *in, const char *name, const char *stem,
+                        const struct value *values, size_t count, struct error *err)
 {
-    int status = count ? file_make_folders(folder, err) : 0;
+    int status = count ? folder_make_all(in, name, err) : 0;
     for (size_t k = 0; k < count && !status; k++)
         if (values[k].kind == VALUE_TENSOR)
-            status = suite_write_value(folder, stem, k, NULL, &values[k], err);
+            status = suite_write_value(in, name, stem, k, NULL, &values[k], err);
     return status;
 }
 
 /* Outputs, or the gradients that the case asks for. */
-static int put_answer(const char *folder, const struct bundle_case *which, const struct model *model,
+static int put_answer(const struct folder *in, const struct bundle_case *which, const struct model *model,
                       const struct value *values, size_t count, struct error *err)
 {
-    return which->test->gradient ? write_values(folder, "expected", values, count, err)
-                                 : suite_write_outputs(folder, model, values, count, err);
+    return which->test->gradient ? write_values(in, "gradient", "expected", values, count, err)
+                                 : suite_write_outputs(in, "test_data_set_0", model, values, count, err);
 }
 
 /* The answer for runners: see the header. When nothing in it would tell, as the fault is known from inside
  * the model, it is the reference's. */
-static int write_answer(const char *folder, const struct bundle_case *which, const struct model *model,
-                        struct error *err)
+static int write_answer(const struct folder *folder, const struct bundle_case *which,
+                        const struct model *model, struct error *err)
 {
     const struct result *reference = which->reference, *got = which->engines[0].result;
     if (!got || got->outcome != OUTCOME_OK || !reference->bounds)
@@ -100,12 +100,12 @@ static int write_answer(const char *folder, const struct bundle_case *which, con
     return status;
 }
 
-static int write_bounds(const char *folder, const struct result *reference, const struct model *model,
-                        struct error *err)
+static int write_bounds(const struct folder *folder, const struct result *reference,
+                        const struct model *model, struct error *err)
 {
     if (!reference->bounds)
         return 0;
-    if (file_make_folders(folder, err))
+    if (folder_make_all(folder, "bound", err))
         return -1;
     for (size_t k = 0; k < reference->count && k < model->graph->n_output; k++) {
         if (!reference->bounds[k].present)
@@ -114,89 +114,69 @@ static int write_bounds(const char *folder, const struct result *reference, cons
                               .kind = VALUE_TENSOR,
                               .count = 1,
                               .tensors = &reference->bounds[k].hard};
-        if (suite_write_value(folder, "output", k, NULL, &value, err))
+        if (suite_write_value(folder, "bound", "output", k, NULL, &value, err))
             return -1;
     }
     return 0;
 }
 
+/* The folder of an engine's answers in the bundle, on the heap. */
+static char *actual_of(const struct bundle_engine *engine)
+{
+    char *name = bundle_engine_folder(engine->label), *folder = file_join("actual", name);
+    free(name);
+    return folder;
+}
+
 /* The rewritten form: model, inputs, the reference's answer and those of the engines. */
-static int write_rewritten(const char *folder, const struct bundle_case *which, struct error *err)
+static int write_rewritten(const struct folder *folder, const struct bundle_case *which, struct error *err)
 {
     const struct test_case *test = which->rewritten;
     const struct result *reference = which->rewritten_reference;
     const struct model *model = test_case_model(test, err);
-    char *path = file_join(folder, "rewritten.onnx"), *own = file_join(folder, "rewritten");
-    char *actual = file_join(folder, "actual");
-    int status = !model || model_save(model, path, err) ||
-                 write_values(own, "input", test->inputs, test->n_inputs, err);
+    int status = !model || model_save(model, folder, "rewritten.onnx", err) ||
+                 write_values(folder, "rewritten", "input", test->inputs, test->n_inputs, err);
     if (!status && reference && reference->outcome == OUTCOME_OK)
-        status = write_values(own, "output", reference->outputs, reference->count, err);
+        status = write_values(folder, "rewritten", "output", reference->outputs, reference->count, err);
     for (size_t i = 0; i < which->n_engines && !status; i++) {
         const struct result *result = which->engines[i].rewritten;
         if (!result || result->outcome != OUTCOME_OK)
             continue;
-        char *name = bundle_engine_folder(which->engines[i].label), *one = file_join(actual, name);
-        status = write_values(one, "rewritten", result->outputs, result->count, err);
-        free(one);
-        free(name);
+        char *actual = actual_of(&which->engines[i]);
+        status = write_values(folder, actual, "rewritten", result->outputs, result->count, err);
+        free(actual);
     }
-    free(actual);
-    free(own);
-    free(path);
     return status ? -1 : 0;
 }
 
-/* The gradients that are expected and those that came; the weights are part of the case. */
-static int write_gradients(const char *folder, const struct bundle_case *which, const struct model *model,
-                           struct error *err)
+/* What each engine gave: outputs, or the gradients that the case asks for. */
+static int write_actual(const struct folder *folder, const struct bundle_case *which,
+                        const struct model *model, struct error *err)
 {
-    const struct result *reference = which->reference;
-    char *own = file_join(folder, "gradient"), *actual = file_join(folder, "actual");
     int status = 0;
-    if (reference && reference->outcome == OUTCOME_OK)
-        status = write_answer(own, which, model, err);
     for (size_t i = 0; i < which->n_engines && !status; i++) {
         const struct result *result = which->engines[i].result;
         if (!result || result->outcome != OUTCOME_OK)
             continue;
-        char *name = bundle_engine_folder(which->engines[i].label), *one = file_join(actual, name);
-        status = write_values(one, "gradient", result->outputs, result->count, err);
-        free(one);
-        free(name);
+        char *actual = actual_of(&which->engines[i]);
+        status = which->test->gradient
+                     ? write_values(folder, actual, "gradient", result->outputs, result->count, err)
+                     : suite_write_outputs(folder, actual, model, result->outputs, result->count, err);
+        free(actual);
     }
-    free(own);
-    free(actual);
     return status;
 }
 
-static int write_data(const char *folder, const struct bundle_case *which, const struct model *model,
+/* The weights of gradients are part of the case. */
+static int write_data(const struct folder *folder, const struct bundle_case *which, const struct model *model,
                       struct error *err)
 {
-    if (which->test->gradient)
-        return suite_write(folder, which->test, err) || write_gradients(folder, which, model, err) ? -1 : 0;
-    char *set = file_join(folder, "test_data_set_0"), *bounds = file_join(folder, "bound");
-    int status = suite_write(folder, which->test, err);
-    if (status == 0 && which->reference && which->reference->outcome == OUTCOME_OK)
-        status = write_answer(set, which, model, err) || write_bounds(bounds, which->reference, model, err)
-                     ? -1
-                     : 0;
-    for (size_t i = 0; i < which->n_engines && status == 0; i++) {
-        const struct result *result = which->engines[i].result;
-        if (!result || result->outcome != OUTCOME_OK)
-            continue;
-        char *actual = file_join(folder, "actual"), *name = bundle_engine_folder(which->engines[i].label);
-        char *own = file_join(actual, name);
-        status = suite_write_outputs(own, model, result->outputs, result->count, err);
-        free(own);
-        free(name);
-        free(actual);
-    }
-    free(set);
-    free(bounds);
-    if (!status && which->rewritten)
-        status = write_rewritten(folder, which, err);
-    return status;
+    bool answered = which->reference && which->reference->outcome == OUTCOME_OK;
+    if (suite_write(folder, which->test, err) || (answered && write_answer(folder, which, model, err)) ||
+        (answered && !which->test->gradient && write_bounds(folder, which->reference, model, err)) ||
+        write_actual(folder, which, model, err))
+        return -1;
+    return which->rewritten && !which->test->gradient ? write_rewritten(folder, which, err) : 0;
 }
 
 static void add_verdict(struct json *json, const struct verdict *verdict)
@@ -306,16 +286,14 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     str_release(&title);
 }
 
-static int write_text(const char *folder, const char *name, const struct str *text, struct error *err)
+static int write_text(const struct folder *folder, const char *name, const struct str *text,
+                      struct error *err)
 {
-    char *path = file_join(folder, name);
-    int status = file_write(path, text->data, text->length, err);
-    free(path);
-    return status;
+    return folder_write(folder, name, text->data, text->length, err);
 }
 
 /* A finding that cannot be drawn is still one: then there is no map, which is no failure. */
-static bool write_map(const char *folder, const struct bundle_case *which, const struct model *model)
+static bool write_map(const struct folder *folder, const struct bundle_case *which, const struct model *model)
 {
     struct str svg;
     str_init(&svg);
@@ -328,8 +306,8 @@ static bool write_map(const char *folder, const struct bundle_case *which, const
     return drawn;
 }
 
-static int write_texts(const char *folder, const struct bundle_case *which, const struct model *model,
-                       struct error *err)
+static int write_texts(const struct folder *folder, const struct bundle_case *which,
+                       const struct model *model, struct error *err)
 {
     bool drawn = write_map(folder, which, model);
     struct str text;
@@ -370,7 +348,8 @@ const struct output_layout bundle_layout = {
                                      "gradient", NULL},
 };
 
-int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err)
+int bundle_write(const struct folder *in, const char *name, const struct bundle_case *which, bool force,
+                 struct error *err)
 {
     const struct model *model = test_case_model(which->test, err);
     struct output_folder output;
@@ -378,10 +357,10 @@ int bundle_write(const char *folder, const struct bundle_case *which, bool force
         return error_set(err, ERROR_USAGE, "a bundle needs an engine");
     if (!model)
         return -1;
-    int status = output_folder_begin(&output, folder, &bundle_layout, force, err);
+    int status = output_folder_begin(&output, in, name, &bundle_layout, force, err);
     if (status == 0)
-        status = write_data(output.part, which, model, err) || write_texts(output.part, which, model, err) ||
-                         output_folder_put(&output, err)
+        status = write_data(&output.part, which, model, err) ||
+                         write_texts(&output.part, which, model, err) || output_folder_put(&output, err)
                      ? -1
                      : 0;
     output_folder_release(&output);

@@ -85,8 +85,10 @@ struct bundle_case {
  */
 extern const struct output_layout bundle_layout;
 
-/* Writes a bundle to the folder, which must be new or empty; with `force`, an existing bundle is replaced. */
-int bundle_write(const char *folder, const struct bundle_case *which, bool force, struct error *err);
+/* Writes a bundle to a folder inside another or to one that the user names (USERS_PATH), which must be new or
+ * empty; with `force`, an existing bundle is replaced. */
+int bundle_write(const struct folder *in, const char *name, const struct bundle_case *which, bool force,
+                 struct error *err);
 
 /*
  * Appends one line on what is wrong, without the engine's name: "Slice of an empty tensor with axis=-1 gives
@@ -110,7 +112,8 @@ struct bundle {
 
 /* Reads finding.json or, in a folder of `assay reduce`, as much of it as reduced.json has. Fails with
  * ERROR_NOT_FOUND when the folder has neither. */
-int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err);
+int bundle_read(struct bundle *bundle, const struct folder *folder, struct arena *arena, struct error *err);
+int bundle_read_path(struct bundle *bundle, const char *path, struct arena *arena, struct error *err);
 
 /* Turns an engine's label into a folder's name: only letters, digits and "._-@=," are kept. The caller frees
  * it. */

@@ -1,5 +1,4 @@
 /* What a reader of a bundle needs to know, from finding.json. */
-#include "base/file.h"
 #include "base/json_read.h"
 #include "findings/bundle.h"
 
@@ -31,29 +30,38 @@ static void take(struct bundle *bundle, const struct json_value *root, struct ar
     bundle->message = text_of(first, "message", arena);
 }
 
-int bundle_read(struct bundle *bundle, const char *folder, struct arena *arena, struct error *err)
+static int parse(struct bundle *bundle, const char *data, size_t size, struct arena *arena, struct error *err)
 {
-    char *path = file_join(folder, "finding.json"), *data = NULL;
-    if (!file_exists(path)) {
-        free(path);
-        path = file_join(folder, "reduced.json");
-    }
-    size_t size;
-    int status = -1;
     const struct json_value *root;
+    if (json_read(arena, data, size, &root, err))
+        return -1;
+    if (root->kind != JSON_OBJECT)
+        return error_set(err, ERROR_FORMAT, "expected a JSON object");
+    take(bundle, root, arena);
+    return 0;
+}
+
+int bundle_read(struct bundle *bundle, const struct folder *folder, struct arena *arena, struct error *err)
+{
+    const char *name = folder_has(folder, "finding.json") ? "finding.json" : "reduced.json";
+    char *data = NULL;
+    size_t size;
     *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", "", "", ""};
-    if (!file_exists(path)) {
-        error_set(err, ERROR_NOT_FOUND, "%s: there is no such file", path);
-    } else if (file_read(path, JSON_LIMIT, &data, &size, err) == 0) {
-        if (json_read(arena, data, size, &root, err) ||
-            (root->kind != JSON_OBJECT && error_set(err, ERROR_FORMAT, "expected a JSON object"))) {
-            error_prefix(err, "%s", path);
-        } else {
-            take(bundle, root, arena);
-            status = 0;
-        }
-    }
+    if (!folder_has(folder, name))
+        return error_set(err, ERROR_NOT_FOUND, "%s/%s: there is no such file", folder->path, name);
+    if (folder_read(folder, name, JSON_LIMIT, &data, &size, err))
+        return -1;
+    int status = parse(bundle, data, size, arena, err) ? folder_prefix(folder, name, err) : 0;
     free(data);
-    free(path);
+    return status;
+}
+
+int bundle_read_path(struct bundle *bundle, const char *path, struct arena *arena, struct error *err)
+{
+    struct folder folder;
+    int status = folder_open(&folder, USERS_PATH, path, err);
+    if (!status)
+        status = bundle_read(bundle, &folder, arena, err);
+    folder_close(&folder);
     return status;
 }

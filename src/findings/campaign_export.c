@@ -90,7 +90,7 @@ struct export
     struct database *source, *target;
     struct export_result *result;
     struct arena arena;
-    const char *part; /* the folder under its temporary name */
+    const struct folder *part; /* the folder under its temporary name */
     double bytes;
     size_t count, capacity;
     struct exported *findings;
@@ -289,27 +289,23 @@ static int copy_tables(void *context, struct error *err)
 /* A bundle or a case on its way to disk. */
 struct unpacking {
     struct export *export;
-    const char *folder;
+    struct folder folder; /* made with its first file */
+    const char *place;    /* of it */
     const struct output_layout *layout;
 };
 
 static int write_file(void *context, const char *path, const void *data, size_t size, struct error *err)
 {
-    const struct unpacking *unpacking = context;
+    struct unpacking *unpacking = context;
     if (!output_layout_has(unpacking->layout, path))
         return error_set(err, ERROR_FORMAT, "its files are not those of a %s", unpacking->layout->what);
     unpacking->export->bytes += (double)size;
     if (unpacking->export->bytes > MOST_BYTES)
         return error_set(err, ERROR_LIMIT, "the campaign is too large to be exported");
-    char *full = file_join(unpacking->folder, path);
-    char *slash = strrchr(full, '/');
-    *slash = '\0';
-    int status = file_make_folders(full, err);
-    *slash = '/';
-    if (!status)
-        status = file_write(full, data, size, err);
-    free(full);
-    return status;
+    if (!unpacking->folder.path &&
+        folder_make(&unpacking->folder, unpacking->export->part, unpacking->place, err))
+        return -1;
+    return stored_file_write(&unpacking->folder, path, data, size, err);
 }
 
 struct measured {
@@ -356,23 +352,22 @@ static int unpack(struct export *export, const char *key, const char *place,
         return -1;
     if (!(measured.files > 0))
         return 0;
-    char *folder = file_join(export->part, place);
     const char *name = strrchr(place, '/') + 1;
-    struct unpacking unpacking = {export, folder, layout};
+    struct unpacking unpacking = {.export = export, .place = place, .layout = layout};
     int status = 0;
-    if (file_exists(folder)) {
+    if (folder_has(export->part, place)) {
         leave_out(export, 1, name, "another has the same name");
     } else if (!(measured.files <= MOST_FILES && measured.bytes <= MOST_BUNDLE)) {
         leave_out(export, 1, name, "its files are too large");
     } else if (stored_files_visit(export->from, key, write_file, &unpacking, &why)) {
         leave_out(export, 1, name, why.message);
-        status = file_exists(folder) ? file_remove_tree(folder, err) : 0;
+        status = folder_remove(export->part, place, err);
         if (!status && why.cause) /* of the system: the next one would fare no better */
             status = error_set(err, why.code, "%s", why.message);
     } else {
         *written = true;
     }
-    free(folder);
+    folder_close(&unpacking.folder);
     return status;
 }
 
@@ -447,7 +442,7 @@ static const struct output_layout campaign_layout = {
 static int write_folder(struct export *export, struct error *err)
 {
     struct store *target;
-    if (store_open(&target, export->part, STORE_CREATE, err))
+    if (store_open(&target, export->part->path, STORE_CREATE, err))
         return -1;
     export->target = store_database(target);
     int status = database_transact(export->target, copy_tables, export, err) ||
@@ -480,9 +475,9 @@ int campaign_export(const char *url, const char *name, const char *folder, struc
     arena_init(&export.arena);
     for (size_t i = 0; i < MAX_COLUMNS; i++)
         str_init(&export.last[i]);
-    int status = output_folder_begin(&output, folder, &campaign_layout, false, err);
+    int status = output_folder_begin(&output, USERS_PATH, folder, &campaign_layout, false, err);
     if (!status) {
-        export.part = output.part;
+        export.part = &output.part;
         status = write_folder(&export, err) || output_folder_put(&output, err) ? -1 : 0;
     }
     output_folder_release(&output);

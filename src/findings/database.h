@@ -17,7 +17,7 @@
 #ifndef FINDINGS_DATABASE_H
 #define FINDINGS_DATABASE_H
 
-#include "base/error.h"
+#include "base/folder.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,13 +107,14 @@ int database_reserve(struct database *database, int (*body)(void *context, struc
 enum database_mode { DATABASE_READ, DATABASE_WRITE, DATABASE_CREATE };
 
 /*
- * Opens a database in a file; the caller closes it through its driver. An existing file must have been made
- * with exactly the words of its version's schema, else it is refused with ERROR_FORMAT, so that no file can
- * bring views, triggers or columns of its own. Other processes may have the file open at the same time, and a
- * process that is killed leaves it intact.
+ * Opens a database in a file of a folder; the caller closes it through its driver. Neither the file nor those
+ * that SQLite has beside it may be a link, or have names elsewhere (base/folder.h). An existing file must
+ * have been made with exactly the words of its version's schema, else it is refused with ERROR_FORMAT, so
+ * that no file can bring views, triggers or columns of its own. Other processes may have the file open at the
+ * same time, and a process that is killed leaves it intact.
  */
-int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
-                         struct error *err);
+int database_open_sqlite(struct database **database, const struct folder *in, const char *name,
+                         enum database_mode mode, struct error *err);
 
 /*
  * Opens the tables of one campaign in a PostgreSQL database, of which there may be many in one database.

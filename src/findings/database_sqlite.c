@@ -255,6 +255,9 @@ static int prepare(struct sqlite *sqlite, enum database_mode mode, struct error 
                : 0;
 }
 
+/* SQLite opens files by path: the folder's has no link, and with this flag SQLite refuses one at the end. */
+enum { OPEN_FLAGS = SQLITE_OPEN_NOFOLLOW };
+
 /* A folder that cannot be written to has no place for the WAL's index: the file is then read as it is. */
 static int open_unchanging(struct sqlite *sqlite, const char *path)
 {
@@ -265,7 +268,8 @@ static int open_unchanging(struct sqlite *sqlite, const char *path)
         str_printf(&uri, strchr("%?#", *c) ? "%%%02x" : "%c", (unsigned char)*c);
     str_add(&uri, "?immutable=1");
     sqlite3_close_v2(sqlite->handle);
-    int code = sqlite3_open_v2(uri.data, &sqlite->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    int flags = OPEN_FLAGS | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    int code = sqlite3_open_v2(uri.data, &sqlite->handle, flags, NULL);
     str_release(&uri);
     return code;
 }
@@ -276,32 +280,59 @@ static bool is_unwritable(const struct sqlite *sqlite)
     return code == SQLITE_CANTOPEN || code == SQLITE_READONLY;
 }
 
-int database_open_sqlite(struct database **database, const char *path, enum database_mode mode,
-                         struct error *err)
+/* The file and those that SQLite makes or reads beside it. */
+static int check_files(const struct folder *in, const char *name, struct error *err)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    struct str file;
+    int status = 0;
+    str_init(&file);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !status; i++) {
+        str_clear(&file);
+        str_printf(&file, "%s%s", name, endings[i]);
+        status = folder_check_in_place(in, file.data, err);
+    }
+    str_release(&file);
+    return status;
+}
+
+static int open_file(struct sqlite *sqlite, const char *path, enum database_mode mode, struct error *err)
+{
+    /* A reader may write where it can: the last one to leave takes the WAL's files along. */
+    int flags = OPEN_FLAGS | SQLITE_OPEN_READWRITE | (mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0);
+    if (sqlite3_open_v2(path, &sqlite->handle, flags, NULL) != SQLITE_OK) {
+        fail(sqlite, err);
+        return -1;
+    }
+    int status = prepare(sqlite, mode, err);
+    if (status && mode == DATABASE_READ && is_unwritable(sqlite) &&
+        open_unchanging(sqlite, path) == SQLITE_OK)
+        status = prepare(sqlite, mode, err);
+    return status;
+}
+
+int database_open_sqlite(struct database **database, const struct folder *in, const char *name,
+                         enum database_mode mode, struct error *err)
 {
     *database = NULL;
-    if (mode != DATABASE_CREATE && !file_exists(path))
+    if (mode != DATABASE_CREATE && !folder_has(in, name))
         return error_set(err, ERROR_NOT_FOUND,
-                         "%s: there is no such file; 'assay fuzz -o DIR' makes a campaign", path);
+                         "%s/%s: there is no such file; 'assay fuzz -o DIR' makes a campaign", in->path,
+                         name);
+    if (check_files(in, name, err))
+        return -1;
+    char *folder = folder_real_path(in, err), *path = folder ? file_join(folder, name) : NULL;
     struct sqlite *sqlite = memory_zeroed(1, sizeof *sqlite);
     sqlite->base.driver = &driver;
     sqlite->base.place = "";
-    /* A reader may write where it can: the last one to leave takes the WAL's files along. */
-    int flags = SQLITE_OPEN_READWRITE | (mode == DATABASE_CREATE ? SQLITE_OPEN_CREATE : 0);
-    int code = sqlite3_open_v2(path, &sqlite->handle, flags, NULL), status = -1;
-    if (code != SQLITE_OK) {
-        fail(sqlite, err);
-    } else {
-        status = prepare(sqlite, mode, err);
-        if (status && mode == DATABASE_READ && is_unwritable(sqlite) &&
-            open_unchanging(sqlite, path) == SQLITE_OK)
-            status = prepare(sqlite, mode, err);
-    }
-    if (status) {
-        error_prefix(err, "%s", path);
+    int status = path ? open_file(sqlite, path, mode, err) : -1;
+    if (status && path)
+        folder_prefix(in, name, err);
+    if (status)
         close_it(&sqlite->base);
-        return -1;
-    }
-    *database = &sqlite->base;
-    return 0;
+    else
+        *database = &sqlite->base;
+    free(path);
+    free(folder);
+    return status;
 }

@@ -546,16 +546,24 @@ void known_release(struct known_issues *known)
     *known = (struct known_issues){0};
 }
 
-int known_read(struct known_issues *known, const char *path, enum known_origin origin, struct error *err)
+int known_read_in(struct known_issues *known, const struct folder *in, const char *name,
+                  enum known_origin origin, struct error *err)
 {
+    char *path = folder_path(in, name);
     struct reader reader = {
         .known = known, .path = arena_strdup(&known->arena, path), .first = known->count, .origin = origin};
-    int status = ini_read(path, visit, &reader, err);
+    free(path);
+    int status = ini_read_in(in, name, visit, &reader, err);
     forget_keys(&reader);
     free(reader.keys);
     for (size_t i = reader.first; i < known->count && !status; i++)
         status = check_whole(&known->items[i], err);
     return status;
+}
+
+int known_read(struct known_issues *known, const char *path, enum known_origin origin, struct error *err)
+{
+    return known_read_in(known, USERS_PATH, path, origin, err);
 }
 
 static int read_installed(struct known_issues *known, struct error *err)
@@ -579,11 +587,15 @@ static int read_installed(struct known_issues *known, struct error *err)
 }
 
 /* A campaign need not have a list of its own. */
-static int read_campaign(struct known_issues *known, const char *folder, struct error *err)
+static int read_campaign(struct known_issues *known, const char *path, struct error *err)
 {
-    char *path = file_join(folder, KNOWN_FILE);
-    int status = file_exists(path) ? known_read(known, path, KNOWN_OF_CAMPAIGN, err) : 0;
-    free(path);
+    struct folder folder;
+    if (!file_is_folder(path)) /* it is made later */
+        return 0;
+    int status = folder_open(&folder, USERS_PATH, path, err);
+    if (!status && folder_has(&folder, KNOWN_FILE))
+        status = known_read_in(known, &folder, KNOWN_FILE, KNOWN_OF_CAMPAIGN, err);
+    folder_close(&folder);
     return status;
 }
 

@@ -130,6 +130,8 @@ enum known_origin { KNOWN_INSTALLED, KNOWN_OF_USER, KNOWN_OF_CAMPAIGN };
 
 /* Adds the issues of a file. */
 int known_read(struct known_issues *known, const char *path, enum known_origin origin, struct error *err);
+int known_read_in(struct known_issues *known, const struct folder *in, const char *name,
+                  enum known_origin origin, struct error *err);
 
 /*
  * Where issues are read from, in this order: a file that the user names, KNOWN_FILE in the folder of a

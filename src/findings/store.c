@@ -27,7 +27,7 @@ int store_check_folder(const char *folder, struct error *err)
     if (file_list(folder, &names, &count, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        ours |= text_equal(names[i], "assay.db");
+        ours |= text_equal(names[i], STORE_FILE);
         foreign += !text_equal(names[i], "lock"); /* the first thing that a campaign makes */
     }
     file_names_free(names, count);
@@ -53,17 +53,17 @@ static struct store *store_of(struct database *database)
 
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err)
 {
-    struct database *database;
+    struct database *database = NULL;
+    struct folder place;
     *store = NULL;
-    if (mode == STORE_CREATE && file_make_folders(folder, err))
-        return -1;
-    char *path = file_join(folder, "assay.db");
-    int status = database_open_sqlite(&database, path, database_mode_of(mode), err);
-    free(path);
-    if (status)
-        return -1;
-    *store = store_of(database);
-    return 0;
+    int status = mode == STORE_CREATE ? folder_make(&place, USERS_PATH, folder, err)
+                                      : folder_open(&place, USERS_PATH, folder, err);
+    if (!status)
+        status = database_open_sqlite(&database, &place, STORE_FILE, database_mode_of(mode), err);
+    folder_close(&place);
+    if (!status)
+        *store = store_of(database);
+    return status;
 }
 
 int store_open_campaign(struct store **store, const char *url, const char *campaign, enum store_mode mode,

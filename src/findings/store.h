@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct store;
+#define STORE_FILE "assay.db"                              /* in the campaign's folder */
 enum store_mode { STORE_READ, STORE_WRITE, STORE_CREATE }; /* CREATE: for writing; made if missing */
 
 /* Fails unless a campaign may use the folder: it does not exist, is empty, or is a campaign's already. */

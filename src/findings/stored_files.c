@@ -2,11 +2,11 @@
 
 #include "base/base64.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "findings/database.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_PATH = 200, MOST_DEPTH = 8 };
 
@@ -34,16 +34,18 @@ bool stored_path_is_plain(const char *path)
 
 struct putting {
     struct store *store;
-    const char *key, *folder;
+    const char *key;
+    const struct folder *folder;
 };
 
-static int put_file(const struct putting *putting, const char *full, const char *path, struct error *err)
+static int put_file(const struct putting *putting, const char *path, struct error *err)
 {
     char *data;
     size_t size;
     if (!stored_path_is_plain(path))
-        return error_set(err, ERROR_FORMAT, "%s has a name that is not kept in a database", full);
-    if (file_read(full, STORED_FILE_LIMIT, &data, &size, err))
+        return error_set(err, ERROR_FORMAT, "%s/%s has a name that is not kept in a database",
+                         putting->folder->path, path);
+    if (folder_read(putting->folder, path, STORED_FILE_LIMIT, &data, &size, err))
         return -1;
     struct str text;
     str_init(&text);
@@ -57,36 +59,37 @@ static int put_file(const struct putting *putting, const char *full, const char 
     return status;
 }
 
-/* `path` is what stands before the names within the folder that is put: "" or "data/". */
-static int put_folder(const struct putting *putting, const char *folder, const char *path, int depth,
+/* `path` is the path of the folder within the one that is put, "" for that itself. */
+static int put_folder(const struct putting *putting, const struct folder *folder, const char *path, int depth,
                       struct error *err)
 {
     char **names;
     size_t count;
     int status = 0;
     if (depth > MOST_DEPTH)
-        return error_set(err, ERROR_LIMIT, "%s has folders within folders without end", putting->folder);
-    if (file_list(folder, &names, &count, err))
+        return error_set(err, ERROR_LIMIT, "%s has folders within folders without end",
+                         putting->folder->path);
+    if (folder_list(folder, &names, &count, err))
         return -1;
     for (size_t i = 0; i < count && !status; i++) {
-        struct str name;
-        char *full = file_join(folder, names[i]);
-        str_init(&name);
-        str_printf(&name, "%s%s", path, names[i]);
-        if (file_is_folder(full)) {
-            str_add(&name, "/");
-            status = put_folder(putting, full, name.data, depth + 1, err);
+        char *within = file_join(path, names[i]);
+        if (folder_look(folder, names[i]) == ENTRY_FOLDER) {
+            struct folder inner;
+            status = folder_open(&inner, folder, names[i], err);
+            if (!status)
+                status = put_folder(putting, &inner, within, depth + 1, err);
+            folder_close(&inner);
         } else {
-            status = put_file(putting, full, name.data, err);
+            status = put_file(putting, within, err);
         }
-        str_release(&name);
-        free(full);
+        free(within);
     }
     file_names_free(names, count);
     return status;
 }
 
-int stored_files_put_inside(struct store *store, const char *key, const char *folder, struct error *err)
+int stored_files_put_inside(struct store *store, const char *key, const struct folder *folder,
+                            struct error *err)
 {
     struct putting putting = {store, key, folder};
     if (run(store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(key)), NULL, NULL, err))
@@ -100,7 +103,7 @@ static int put_inside(void *context, struct error *err)
     return stored_files_put_inside(putting->store, putting->key, putting->folder, err);
 }
 
-int stored_files_put(struct store *store, const char *key, const char *folder, struct error *err)
+int stored_files_put(struct store *store, const char *key, const struct folder *folder, struct error *err)
 {
     struct putting putting = {store, key, folder};
     return database_transact(store_database(store), put_inside, &putting, err);
@@ -136,30 +139,38 @@ int stored_files_visit(struct store *store, const char *key,
                CELLS(cell_text(key)), file_row, &visiting, err);
 }
 
+int stored_file_write(const struct folder *folder, const char *path, const void *data, size_t size,
+                      struct error *err)
+{
+    char *above = memory_strdup(path), *slash = strrchr(above, '/');
+    if (slash)
+        *slash = '\0';
+    int status = slash ? folder_make_all(folder, above, err) : 0;
+    free(above);
+    return status ? -1 : folder_write(folder, path, data, size, err);
+}
+
 struct writing {
-    const char *folder;
+    struct folder folder;
+    const struct folder *in;
+    const char *name;
     size_t count;
 };
 
 static int write_file(void *context, const char *path, const void *data, size_t size, struct error *err)
 {
     struct writing *writing = context;
-    char *full = file_join(writing->folder, path), *end = strrchr(full, '/');
-    *end = '\0';
-    int status = file_make_folders(full, err);
-    *end = '/';
-    if (!status)
-        status = file_write(full, data, size, err);
-    free(full);
-    writing->count++;
-    return status;
+    if (!writing->count++ && folder_make(&writing->folder, writing->in, writing->name, err))
+        return -1;
+    return stored_file_write(&writing->folder, path, data, size, err);
 }
 
-int stored_files_write(struct store *store, const char *key, const char *folder, size_t *count,
-                       struct error *err)
+int stored_files_write(struct store *store, const char *key, const struct folder *in, const char *name,
+                       size_t *count, struct error *err)
 {
-    struct writing writing = {.folder = folder};
+    struct writing writing = {.in = in, .name = name};
     int status = stored_files_visit(store, key, write_file, &writing, err);
+    folder_close(&writing.folder);
     *count = writing.count;
     return status;
 }

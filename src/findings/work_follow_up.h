@@ -49,9 +49,9 @@ struct work_outcome {
     const char *detail;
     /* The smaller case. Its signature may be another than `from`. */
     const struct finding *finding;
-    const char *bundle; /* path of its folder within the campaign's, */
-    const char *folder; /* where it lies on disk now; NULL: see work_wants_bundle */
-    size_t n_history;   /* verdicts of other releases on it */
+    const char *bundle;          /* path of its folder within the campaign's, */
+    const struct folder *folder; /* which is open here; NULL: see work_wants_bundle */
+    size_t n_history;            /* verdicts of other releases on it */
     const struct work_verdict *history;
 };
 

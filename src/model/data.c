@@ -1,6 +1,5 @@
 #include "model/data.h"
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "model/model.h"
@@ -142,25 +141,33 @@ int data_parse(const uint8_t *data, size_t size, const Onnx__TypeProto *type, st
     return result;
 }
 
-int data_read(const char *path, const Onnx__TypeProto *type, struct value *value, struct error *err)
+static int read_npy(const struct folder *in, const char *name, const Onnx__TypeProto *type,
+                    struct value *value, struct error *err)
 {
-    value_init(value);
-    if (text_ends(path, ".npy")) {
-        struct tensor tensor;
-        if (npy_read(path, &tensor, err))
-            return -1;
-        value_set_tensor(value, &tensor);
-        mend_type(type, value);
-        return 0;
-    }
-    if (!text_ends(path, ".pb"))
-        return error_set(err, ERROR_USAGE, "%s: unknown suffix; data is read from .pb and .npy files", path);
+    struct tensor tensor;
+    if (npy_read(in, name, &tensor, err))
+        return -1;
+    value_set_tensor(value, &tensor);
+    mend_type(type, value);
+    return 0;
+}
+
+int data_read(const struct folder *in, const char *name, const Onnx__TypeProto *type, struct value *value,
+              struct error *err)
+{
     struct file_map map;
-    if (file_map_open(&map, path, err))
+    value_init(value);
+    if (text_ends(name, ".npy"))
+        return read_npy(in, name, type, value, err);
+    if (!text_ends(name, ".pb")) {
+        error_set(err, ERROR_USAGE, "unknown suffix; data is read from .pb and .npy files");
+        return folder_prefix(in, name, err);
+    }
+    if (folder_map(&map, in, name, err))
         return -1;
     int result = data_parse(map.data, map.size, type, value, err);
     if (result)
-        error_prefix(err, "%s", path);
+        folder_prefix(in, name, err);
     file_map_close(&map);
     return result;
 }
@@ -249,28 +256,27 @@ int data_pack(const Onnx__TypeProto *type, const struct value *value, struct str
     return pack_plain(value, out, err);
 }
 
-int data_write_typed(const char *path, const Onnx__TypeProto *type, const struct value *value,
-                     struct error *err)
+int data_write_typed(const struct folder *in, const char *name, const Onnx__TypeProto *type,
+                     const struct value *value, struct error *err)
 {
-    if (text_ends(path, ".npy")) {
-        if (value->kind != VALUE_TENSOR)
-            return error_set(err, ERROR_UNSUPPORTED, "%s: only a tensor can be written as .npy", path);
-        return npy_write(path, &value->tensors[0], err);
-    }
-    if (!text_ends(path, ".pb"))
-        return error_set(err, ERROR_USAGE, "%s: unknown suffix; data is written to .pb and .npy files", path);
+    bool npy = text_ends(name, ".npy");
+    if (npy && value->kind == VALUE_TENSOR)
+        return npy_write(in, name, &value->tensors[0], err);
     struct str bytes;
     str_init(&bytes);
-    int result = data_pack(type, value, &bytes, err);
+    int result = npy ? error_set(err, ERROR_UNSUPPORTED, "only a tensor can be written as .npy")
+                 : text_ends(name, ".pb")
+                     ? data_pack(type, value, &bytes, err)
+                     : error_set(err, ERROR_USAGE, "unknown suffix; data is written to .pb and .npy files");
     if (!result)
-        result = file_write(path, bytes.data, bytes.length, err);
+        result = folder_write(in, name, bytes.data, bytes.length, err);
     else
-        error_prefix(err, "%s", path);
+        folder_prefix(in, name, err);
     str_release(&bytes);
     return result;
 }
 
-int data_write(const char *path, const struct value *value, struct error *err)
+int data_write(const struct folder *in, const char *name, const struct value *value, struct error *err)
 {
-    return data_write_typed(path, NULL, value, err);
+    return data_write_typed(in, name, NULL, value, err);
 }

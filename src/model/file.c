@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "base/str.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,10 +45,11 @@ static struct model_file *add_file(struct model *model, const char *location, st
     return append_file(model, location, shared);
 }
 
-struct model_file *model_file_map(struct model *model, const char *path, struct error *err)
+struct model_file *model_file_map(struct model *model, const struct folder *in, const char *name,
+                                  struct error *err)
 {
     struct file_map map;
-    if (file_map_open(&map, path, err))
+    if (folder_map(&map, in, name, err))
         return NULL;
     return add_file(model, NULL, (struct shared_bytes){.map = map});
 }
@@ -122,17 +120,27 @@ bool model_file_place(const struct model *model, const ProtobufCBinaryData *byte
     return false;
 }
 
-int model_file_link(const struct model *model, size_t number, const char *path)
+/* Whether this is the file that was mapped. */
+static bool is_mapped_file(const struct shared_bytes *bytes, const struct folder *in, const char *name)
+{
+    struct stat info;
+    int fd = folder_open_file(in, name, NULL);
+    bool same =
+        fd >= 0 && fstat(fd, &info) == 0 && info.st_dev == bytes->device && info.st_ino == bytes->inode;
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+int model_file_link(const struct model *model, size_t number, const struct folder *in, const char *name)
 {
     const struct model_file *file = model->files;
     while (number--)
         file = file->next;
     char *source = file_join(model->folder, file->location);
-    struct stat info;
-    int result = link(source, path);
-    if (!result &&
-        (lstat(path, &info) < 0 || info.st_dev != file->bytes->device || info.st_ino != file->bytes->inode)) {
-        unlink(path);
+    int result = folder_link(USERS_PATH, source, in, name, NULL);
+    if (!result && !is_mapped_file(file->bytes, in, name)) {
+        folder_remove(in, name, NULL);
         result = -1;
     }
     free(source);
@@ -165,59 +173,34 @@ uint64_t model_hash(const struct model *model)
     return hash;
 }
 
-/* Opens folder/location one part at a time, so that no part can be a symbolic link, not even one made
- * meanwhile. */
-static int open_below(const char *folder, const char *location, struct error *err)
+static int refuse_external(const struct folder *beside, const char *location, struct error *why,
+                           struct error *err)
 {
-    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (at < 0)
-        return error_errno(err, "cannot open folder %s", folder);
-    for (const char *part = location; at >= 0;) {
-        size_t length = strcspn(part, "/");
-        char name[NAME_MAX + 1];
-        if (length == 0 || length > NAME_MAX || (length == 2 && memcmp(part, "..", 2) == 0)) {
-            close(at);
-            return error_set(err, ERROR_INVALID,
-                             "external data must not be at '%s', which may be outside the model's folder",
-                             location);
-        }
-        memcpy(name, part, length);
-        name[length] = '\0';
-        bool last = part[length] == '\0';
-        int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (last ? 0 : O_DIRECTORY);
-        int inner = openat(at, name, flags);
-        int cause = errno;
-        close(at);
-        at = inner;
-        errno = cause;
-        if (last || at < 0)
-            break;
-        part += length + 1;
-    }
-    if (at < 0 && (errno == ELOOP || errno == ENOTDIR))
-        return error_set(err, ERROR_INVALID, "external data at '%s' is behind a symbolic link", location);
-    if (at < 0 && errno == ENOENT)
+    if (why->code == ERROR_INVALID)
+        return error_set(err, ERROR_INVALID,
+                         "external data must not be at '%s', which may be outside the model's folder",
+                         location);
+    if (why->code == ERROR_NOT_FOUND)
         return error_set(err, ERROR_NOT_FOUND,
                          "%s%s%s, which holds its values, does not exist; put it there, beside the model",
-                         folder, text_ends(folder, "/") ? "" : "/", location);
-    if (at < 0)
-        return error_errno(err, "cannot open external data '%s'", location);
-    return at;
+                         beside->path, text_ends(beside->path, "/") ? "" : "/", location);
+    return error_set(err, why->code, "external data '%s': %s", location, why->message);
 }
 
-static int map_below(struct shared_bytes *bytes, const char *folder, const char *location, struct error *err)
+static int map_below(struct shared_bytes *bytes, const struct folder *beside, const char *location,
+                     struct error *err)
 {
-    int fd = open_below(folder, location, err);
-    if (fd < 0)
-        return -1;
-    int result = 0;
+    struct error why = {0};
     struct stat info;
     *bytes = (struct shared_bytes){0};
-    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-        result = error_set(err, ERROR_INVALID, "external data '%s' is not a regular file", location);
-    } else if (info.st_size > 0) {
-        if (file_map_fd(&bytes->map, fd, err))
-            result = error_prefix(err, "external data '%s'", location);
+    int fd = folder_open_file(beside, location, &why);
+    if (fd < 0)
+        return refuse_external(beside, location, &why, err);
+    int result =
+        fstat(fd, &info) < 0 ? error_errno(err, "cannot stat a file") : file_map_fd(&bytes->map, fd, err);
+    if (result) {
+        error_prefix(err, "external data '%s'", location);
+    } else {
         bytes->device = info.st_dev;
         bytes->inode = info.st_ino;
     }
@@ -231,7 +214,7 @@ static struct model_file *external_file(struct model *model, const char *locatio
         if (file->location && text_equal(file->location, location))
             return file;
     struct shared_bytes bytes;
-    if (map_below(&bytes, model->folder, location, err))
+    if (map_below(&bytes, model->beside, location, err))
         return NULL;
     return add_file(model, location, bytes);
 }
@@ -267,7 +250,7 @@ int model_file_resolve(struct model *model, Onnx__TensorProto *tensor, struct er
     struct place place;
     if (read_place(tensor, &place, err))
         return -1;
-    if (!model->folder)
+    if (!model->beside)
         return error_set(err, ERROR_UNSUPPORTED, "a model from memory cannot have external data ('%s')",
                          place.location);
     struct model_file *file = external_file(model, place.location, err);

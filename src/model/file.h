@@ -9,7 +9,8 @@
 
 /* Maps the model's own file, or copies bytes from memory, and adds the result to the model; NULL with a
  * message on failure. model_file_data gives the bytes and their number. */
-struct model_file *model_file_map(struct model *model, const char *path, struct error *err);
+struct model_file *model_file_map(struct model *model, const struct folder *in, const char *name,
+                                  struct error *err);
 struct model_file *model_file_copy(struct model *model, const void *data, size_t size, struct error *err);
 const uint8_t *model_file_data(const struct model_file *file, size_t *size);
 
@@ -19,10 +20,10 @@ const uint8_t *model_file_data(const struct model_file *file, size_t *size);
  */
 bool model_file_place(const struct model *model, const ProtobufCBinaryData *bytes, size_t *number,
                       size_t *offset);
-/* Makes a hard link named `path` to the file of external data with this number. Returns -1, without a
+/* Makes a hard link to the file of external data with this number. Returns -1, without a
  * message, when the file system cannot do so, or when the file was replaced since it was mapped; the caller
  * then writes the bytes. */
-int model_file_link(const struct model *model, size_t number, const char *path);
+int model_file_link(const struct model *model, size_t number, const struct folder *in, const char *name);
 
 /* Lets `to`, a copy of `from`, use the same files. model_files_release ends the use of all files of a model.
  */

@@ -3,6 +3,7 @@
 #include "model/isolated.h"
 
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -23,19 +24,6 @@ struct answer {
     size_t size;
     struct error err;
 };
-
-static bool put_all(int fd, const void *data, size_t size)
-{
-    const char *at = data;
-    while (size > 0) {
-        ssize_t count = write(fd, at, size);
-        if (count < 0 && errno != EINTR)
-            return false;
-        at += count > 0 ? count : 0;
-        size -= count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
 
 /* Reads until `until` (clock_seconds; 0: however long it takes). */
 static bool get_all(int fd, void *data, size_t size, double until)
@@ -90,7 +78,7 @@ static _Noreturn void work(int fd, isolated_body *body, void *context)
     answer.result = body(context, &out, &answer.size, &answer.err);
     if (answer.result)
         answer.size = 0;
-    bool said = put_all(fd, &answer, sizeof answer) && put_all(fd, out, answer.size);
+    bool said = folder_write_fd(fd, &answer, sizeof answer) && folder_write_fd(fd, out, answer.size);
     _exit(said ? 0 : 1);
 }
 

@@ -204,33 +204,42 @@ static int no_model(const char *path, const uint8_t *data, size_t size, struct e
     return error_prefix(err, "%s is not an ONNX model, or is cut off", path);
 }
 
-int model_load(struct model **model, const char *path, struct error *err)
+static int load(struct model *model, const struct folder *in, const char *name, struct error *err)
 {
     size_t size, detached;
+    struct model_file *file = model_file_map(model, in, name, err);
+    if (!file)
+        return -1;
+    const uint8_t *data = model_file_data(file, &size);
+    if (size == 0)
+        return error_set(err, ERROR_FORMAT, "%s is empty", model->path);
+    if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err))
+        return no_model(model->path, data, size, err);
+    return unpack(model, data, size, detached, err) ? error_prefix(err, "%s", model->path) : 0;
+}
+
+int model_load_in(struct model **model, const struct folder *in, const char *name, struct error *err)
+{
+    struct folder beside;
     struct model *loaded = model_alloc();
+    char *path = folder_path(in, name);
     *model = NULL;
     take_folder(loaded, path);
-    struct model_file *file = model_file_map(loaded, path, err);
-    if (!file)
-        goto fail;
-    const uint8_t *data = model_file_data(file, &size);
-    if (size == 0) {
-        error_set(err, ERROR_FORMAT, "%s is empty", path);
-        goto fail;
-    }
-    if (scan_check(&onnx__model_proto__descriptor, data, size, &detached, err)) {
-        no_model(path, data, size, err);
-        goto fail;
-    }
-    if (unpack(loaded, data, size, detached, err)) {
-        error_prefix(err, "%s", path);
-        goto fail;
-    }
-    *model = loaded;
-    return 0;
-fail:
-    model_free(loaded);
-    return -1;
+    loaded->beside = &beside;
+    int status = folder_open_around(&beside, in, name, err) || load(loaded, in, name, err) ? -1 : 0;
+    loaded->beside = NULL;
+    folder_close(&beside);
+    free(path);
+    if (status)
+        model_free(loaded);
+    else
+        *model = loaded;
+    return status;
+}
+
+int model_load(struct model **model, const char *path, struct error *err)
+{
+    return model_load_in(model, USERS_PATH, path, err);
 }
 
 int model_parse(struct model **model, const void *data, size_t size, struct error *err)

@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "onnx.pb-c.h"
 #include "tensor/tensor.h"
 
@@ -41,15 +42,17 @@ struct model_room {
 struct model {
     struct arena arena;
     Onnx__ModelProto *proto;
-    Onnx__GraphProto *graph;  /* proto->graph, never NULL */
-    const char *folder;       /* where external data is looked for; NULL for models from memory */
-    const char *path;         /* of a file with the same content; NULL: from memory, a copy, or edited */
-    struct model_file *files; /* the files that the tree points into; the model's own first */
+    Onnx__GraphProto *graph;     /* proto->graph, never NULL */
+    const char *folder;          /* of its file; NULL for models from memory */
+    const struct folder *beside; /* while it is loaded: the same, open, where external data is looked for */
+    const char *path;            /* of a file with the same content; NULL: from memory, a copy, or edited */
+    struct model_file *files;    /* the files that the tree points into; the model's own first */
     struct model_room nodes, inputs, outputs, initializers, value_infos;
 };
 
 struct model *model_new(int opset); /* an empty model of IR version 8 (10 from opset 20 on), for building */
-int model_load(struct model **model, const char *path, struct error *err);
+int model_load(struct model **model, const char *path, struct error *err); /* by a path of the user's */
+int model_load_in(struct model **model, const struct folder *in, const char *name, struct error *err);
 int model_parse(struct model **model, const void *data, size_t size, struct error *err);
 void model_free(struct model *model);
 
@@ -87,10 +90,12 @@ size_t model_size(const struct model *model); /* serialised, external data inlin
 int model_pack(const struct model *model, uint8_t **data, size_t *size, struct error *err);
 int model_pack_thin(const struct model *model, uint8_t **data, size_t *size, struct error *err);
 int model_to_bytes(const struct model *model, uint8_t **data, size_t *size, struct error *err);
-int model_save(const struct model *model, const char *path, struct error *err);
-int model_save_external(const struct model *model, const char *path, struct error *err);
-int model_save_apart(const struct model *model, const char *path, struct error *err);
-int model_save_linked(const struct model *model, const char *path, struct error *err);
+int model_save(const struct model *model, const struct folder *in, const char *name, struct error *err);
+int model_save_external(const struct model *model, const struct folder *in, const char *name,
+                        struct error *err);
+int model_save_apart(const struct model *model, const struct folder *in, const char *name, struct error *err);
+int model_save_linked(const struct model *model, const struct folder *in, const char *name,
+                      struct error *err);
 
 /* The version of the default operator set ("" or "ai.onnx"); 0 when the model imports none. */
 int model_opset(const struct model *model);

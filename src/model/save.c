@@ -8,66 +8,39 @@
 #include "base/str.h"
 #include "model/file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Weights start at a page, so that readers can map them. */
 enum { WEIGHT_ALIGNMENT = 4096 };
 
-/* A file under a temporary name until it is whole. */
 struct output {
     ProtobufCBuffer base; /* first: protobuf-c hands this back to append */
-    FILE *file;
-    bool failed;
-    const char *path;
-    char *temporary;
+    struct fresh_file file;
 };
 
 static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
 {
     struct output *output = (struct output *)buffer;
-    if (size && !output->failed)
-        output->failed = fwrite(data, 1, size, output->file) != size;
+    if (size)
+        (void)!fwrite(data, 1, size, output->file.stream); /* folder_put tells of failures */
 }
 
-static int output_open(struct output *output, const char *path, struct error *err)
+static int output_open(struct output *output, const struct folder *in, const char *name, struct error *err)
 {
-    *output = (struct output){.base = {append}, .path = path};
-    int fd = file_open_temporary(path, &output->temporary, err);
-    if (fd < 0)
-        return -1;
-    output->file = fdopen(fd, "wb");
-    if (output->file)
-        return 0;
-    close(fd);
-    unlink(output->temporary);
-    free(output->temporary);
-    return error_errno(err, "cannot write %s", path);
+    *output = (struct output){.base = {append}};
+    return folder_create(&output->file, in, name, err);
 }
 
-/* Closes the file; with `keep`, also gives it its final name, unless writing failed. */
-static int output_close(struct output *output, bool keep, struct error *err)
-{
-    int result = 0;
-    bool failed = fclose(output->file) != 0 || output->failed;
-    if (keep && (failed || rename(output->temporary, output->path) < 0))
-        result = error_errno(err, "cannot write %s", output->path);
-    if (!keep || result)
-        unlink(output->temporary);
-    free(output->temporary);
-    return result;
-}
-
-static int save_proto(const Onnx__ModelProto *proto, const char *path, struct error *err)
+static int save_proto(const Onnx__ModelProto *proto, const struct folder *in, const char *name,
+                      struct error *err)
 {
     struct output output;
-    if (output_open(&output, path, err))
+    if (output_open(&output, in, name, err))
         return -1;
     onnx__model_proto__pack_to_buffer(proto, &output.base);
-    return output_close(&output, true, err);
+    return folder_put(&output.file, err);
 }
 
 static Onnx__StringStringEntryProto *make_entry(struct arena *arena, const char *key, char *value)
@@ -99,6 +72,8 @@ static Onnx__TensorProto *make_external(struct arena *arena, const Onnx__TensorP
 struct weights {
     struct arena *arena;
     const struct model *model;
+    const struct folder *in;
+    const char *name; /* of the file of weights, in it */
     struct output *output;
     size_t offset; /* in it */
     bool link;     /* make hard links to files of external data instead of writing them again */
@@ -111,10 +86,10 @@ static Onnx__TensorProto *link_weight(const struct weights *weights, const Onnx_
     size_t number, offset;
     if (!weights->link || !model_file_place(weights->model, &tensor->raw_data, &number, &offset))
         return NULL;
-    const char *path = arena_printf(weights->arena, "%s%zu", weights->output->path, number);
-    if (!file_exists(path) && model_file_link(weights->model, number, path))
+    const char *name = arena_printf(weights->arena, "%s%zu", weights->name, number);
+    if (!folder_has(weights->in, name) && model_file_link(weights->model, number, weights->in, name))
         return NULL;
-    return make_external(weights->arena, tensor, file_base(path), offset);
+    return make_external(weights->arena, tensor, file_base(name), offset);
 }
 
 static Onnx__TensorProto *write_weight(struct weights *weights, const Onnx__TensorProto *tensor)
@@ -124,7 +99,7 @@ static Onnx__TensorProto *write_weight(struct weights *weights, const Onnx__Tens
     append(&weights->output->base, pad, zeros);
     append(&weights->output->base, tensor->raw_data.len, tensor->raw_data.data);
     weights->offset += pad + tensor->raw_data.len;
-    return make_external(weights->arena, tensor, file_base(weights->output->path),
+    return make_external(weights->arena, tensor, file_base(weights->name),
                          weights->offset - tensor->raw_data.len);
 }
 
@@ -155,52 +130,61 @@ static Onnx__GraphProto *place_weights(struct weights *weights)
     return thin;
 }
 
-static int save_outside(const struct model *model, const char *path, bool link, bool small, struct error *err)
+static int save_outside(const struct model *model, const struct folder *in, const char *name, bool link,
+                        bool small, struct error *err)
 {
     struct output output;
     struct arena arena;
     Onnx__ModelProto thin = *model->proto;
     arena_init(&arena);
-    char *data_path = arena_printf(&arena, "%s.data", path);
-    int result = output_open(&output, data_path, err);
+    char *data_name = arena_printf(&arena, "%s.data", name);
+    int result = output_open(&output, in, data_name, err);
     if (result)
         goto out;
-    struct weights weights = {
-        .arena = &arena, .model = model, .output = &output, .link = link, .small = small};
+    struct weights weights = {.arena = &arena,
+                              .model = model,
+                              .in = in,
+                              .name = data_name,
+                              .output = &output,
+                              .link = link,
+                              .small = small};
     thin.graph = place_weights(&weights);
     size_t size = onnx__model_proto__get_packed_size(&thin);
-    if (size > INT32_MAX)
+    if (size > INT32_MAX) {
         result = error_set(
             err, ERROR_LIMIT,
             "without its large weights the model still has %zu bytes, more than the 2 GB limit of protobuf",
             size);
-    if (output_close(&output, !result, err))
-        result = -1;
+        folder_drop(&output.file);
+    } else {
+        result = folder_put(&output.file, err);
+    }
     if (!result)
-        result = save_proto(&thin, path, err);
+        result = save_proto(&thin, in, name, err);
 out:
     arena_release(&arena);
     return result;
 }
 
-int model_save_external(const struct model *model, const char *path, struct error *err)
+int model_save_external(const struct model *model, const struct folder *in, const char *name,
+                        struct error *err)
 {
-    return save_outside(model, path, false, false, err);
+    return save_outside(model, in, name, false, false, err);
 }
 
-int model_save_apart(const struct model *model, const char *path, struct error *err)
+int model_save_apart(const struct model *model, const struct folder *in, const char *name, struct error *err)
 {
-    return save_outside(model, path, false, true, err);
+    return save_outside(model, in, name, false, true, err);
 }
 
-int model_save_linked(const struct model *model, const char *path, struct error *err)
+int model_save_linked(const struct model *model, const struct folder *in, const char *name, struct error *err)
 {
-    return save_outside(model, path, true, false, err);
+    return save_outside(model, in, name, true, false, err);
 }
 
-int model_save(const struct model *model, const char *path, struct error *err)
+int model_save(const struct model *model, const struct folder *in, const char *name, struct error *err)
 {
     if (model_size(model) > INT32_MAX)
-        return model_save_external(model, path, err);
-    return save_proto(model->proto, path, err);
+        return model_save_external(model, in, name, err);
+    return save_proto(model->proto, in, name, err);
 }

@@ -210,7 +210,7 @@ char *probe_folder(void)
     return folder;
 }
 
-char *probe_path(const char *folder, const char *engine)
+char *probe_file(const char *engine)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@:=,+-_";
     struct str name;
@@ -221,44 +221,57 @@ char *probe_path(const char *folder, const char *engine)
         else
             str_printf(&name, "%%%02X", (unsigned char)*c);
     str_add(&name, ".json");
-    char *path = file_join(folder, name.data);
-    str_release(&name);
-    return path;
+    return name.data;
 }
 
-int probe_keep(const struct probe_result *result, const char *folder, struct error *err)
+int probe_keep(const struct probe_result *result, const struct folder *in, const char *folder,
+               struct error *err)
 {
+    struct folder place;
     struct str text;
     struct json json;
     str_init(&text);
     json_init(&json, &text, true);
     probe_write(result, &json, NULL);
-    char *path = probe_path(folder, result->engine);
-    int status = file_make_folders(folder, err);
+    char *file = probe_file(result->engine);
+    int status = folder_make(&place, in, folder, err);
     if (!status)
-        status = output_own_write(path, "{\n  \"probe\": ", text.data, text.length, err);
-    free(path);
+        status = output_own_write(&place, file, "{\n  \"probe\": ", text.data, text.length, err);
+    folder_close(&place);
+    free(file);
     str_release(&text);
     return status;
 }
 
-int probe_load(struct probe_result *result, const char *folder, const char *engine, struct error *err)
+static int read_file(struct probe_result *result, const struct folder *folder, const char *engine,
+                     struct error *err)
 {
-    char *path = probe_path(folder, engine), *data = NULL;
+    char *file = probe_file(engine), *data = NULL;
     size_t size;
-    *result = (struct probe_result){0};
-    arena_init(&result->arena);
-    int status = file_read(path, PROBE_FILE_LIMIT, &data, &size, err);
+    int status = folder_read(folder, file, PROBE_FILE_LIMIT, &data, &size, err);
     if (!status) {
         arena_release(&result->arena);
         status = probe_parse(result, data, size, err);
         if (!status && strcmp(result->engine, engine) != 0)
             status = bad(err, "it is of another engine");
         if (status)
-            error_prefix(err, "%s", path);
+            folder_prefix(folder, file, err);
     }
     free(data);
-    free(path);
+    free(file);
+    return status;
+}
+
+int probe_load(struct probe_result *result, const struct folder *in, const char *folder, const char *engine,
+               struct error *err)
+{
+    struct folder place;
+    *result = (struct probe_result){0};
+    arena_init(&result->arena);
+    int status = folder_open(&place, in, folder, err);
+    if (!status)
+        status = read_file(result, &place, engine, err);
+    folder_close(&place);
     return status;
 }
 
@@ -326,7 +339,7 @@ int probe_support_load(struct probe_support *support, const char *folder, const 
                        struct error *err)
 {
     struct probe_result result;
-    int status = probe_load(&result, folder, engine, err);
+    int status = probe_load(&result, USERS_PATH, folder, engine, err);
     if (!status)
         probe_support_add(support, &result);
     arena_release(&result.arena);

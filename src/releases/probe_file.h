@@ -23,13 +23,15 @@ int probe_parse(struct probe_result *result, const char *data, size_t size, stru
 char *probe_folder(void); /* the default one; heap */
 
 /* "FOLDER/ENGINE.json", heap. */
-char *probe_path(const char *folder, const char *engine);
+char *probe_file(const char *engine);
 
 /* Writes the file; the folder is made when it does not exist. */
-int probe_keep(const struct probe_result *result, const char *folder, struct error *err);
+int probe_keep(const struct probe_result *result, const struct folder *in, const char *folder,
+               struct error *err);
 
 /* Reads an engine's file; the caller releases result->arena, also after a failure. */
-int probe_load(struct probe_result *result, const char *folder, const char *engine, struct error *err);
+int probe_load(struct probe_result *result, const struct folder *in, const char *folder, const char *engine,
+               struct error *err);
 
 /*
  * What engines lack. An operator is lacking for an element type and opset when all of its cases that were

@@ -1,7 +1,5 @@
 #include "tensor/npy.h"
 
-#include "base/file.h"
-
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -277,15 +275,15 @@ int npy_parse(const void *data, size_t size, struct tensor *tensor, struct error
     return 0;
 }
 
-int npy_read(const char *path, struct tensor *tensor, struct error *err)
+int npy_read(const struct folder *in, const char *name, struct tensor *tensor, struct error *err)
 {
     struct file_map map;
     tensor_init(tensor);
-    if (file_map_open(&map, path, err))
+    if (folder_map(&map, in, name, err))
         return -1;
     int result = npy_parse(map.data, map.size, tensor, err);
     if (result)
-        error_prefix(err, "%s", path);
+        folder_prefix(in, name, err);
     file_map_close(&map);
     return result;
 }
@@ -324,16 +322,16 @@ int npy_header(const struct tensor *tensor, struct str *header, struct error *er
     return 0;
 }
 
-int npy_write(const char *path, const struct tensor *tensor, struct error *err)
+int npy_write(const struct folder *in, const char *name, const struct tensor *tensor, struct error *err)
 {
     struct str text;
     str_init(&text);
     int result = npy_header(tensor, &text, err);
     if (!result) {
         str_append(&text, tensor->data, tensor->size);
-        result = file_write(path, text.data, text.length, err);
+        result = folder_write(in, name, text.data, text.length, err);
     } else {
-        error_prefix(err, "%s", path);
+        folder_prefix(in, name, err);
     }
     str_release(&text);
     return result;

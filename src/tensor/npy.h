@@ -14,18 +14,19 @@
 #ifndef TENSOR_NPY_H
 #define TENSOR_NPY_H
 
+#include "base/folder.h"
 #include "base/str.h"
 #include "tensor/tensor.h"
 
 /* A file in memory, or on disk. */
 int npy_parse(const void *data, size_t size, struct tensor *tensor, struct error *err);
-int npy_read(const char *path, struct tensor *tensor, struct error *err);
+int npy_read(const struct folder *in, const char *name, struct tensor *tensor, struct error *err);
 
 /* The header for a tensor, into an empty string; in the file, the payload of the tensor follows unchanged.
  * Fails on strings. */
 int npy_header(const struct tensor *tensor, struct str *header, struct error *err);
 
-/* Header and payload to a file, whole or not at all (file_write). */
-int npy_write(const char *path, const struct tensor *tensor, struct error *err);
+/* Header and payload to a file, whole or not at all (folder_write). */
+int npy_write(const struct folder *in, const char *name, const struct tensor *tensor, struct error *err);
 
 #endif

@@ -120,7 +120,7 @@ static void write_tensor(const char *folder, const char *name, enum dtype type, 
     if (tensor_from_bytes(&tensor, type, shape, data, size, &err))
         die(path, err.message);
     value_set_tensor(&value, &tensor);
-    if (data_write(path, &value, &err))
+    if (data_write(USERS_PATH, path, &value, &err))
         die(path, err.message);
     value_release(&value);
     free(path);

@@ -121,7 +121,7 @@ static int make(const char *folder, struct test_case *test, const char *lines, s
         printf("an element is open: no outputs written\n");
     for (size_t i = 0; i < test->n_outputs; i++)
         print_output(&test->outputs[i]);
-    int written = suite_write(folder, test, err);
+    int written = suite_write_path(folder, test, err);
     if (!asked && !written && answered)
         return error_set(err, why.code, "%s", why.message);
     return asked || written ? -1 : 0;

@@ -75,7 +75,7 @@ out:
 
 static int write_folder(const char *folder, const struct test_case *test, struct error *err)
 {
-    return file_make_folders(folder, err) ? -1 : suite_write(folder, test, err);
+    return suite_write_path(folder, test, err);
 }
 
 static int make_variant(const char *recipe, enum variant_law law, unsigned long long seed_number,

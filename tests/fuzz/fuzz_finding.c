@@ -25,7 +25,7 @@ static void read_bundle(const uint8_t *data, size_t size)
     char *path = file_join(folder(), "finding.json");
     arena_init(&arena);
     require(file_write(path, data, size, &err) == 0);
-    if (bundle_read(&bundle, folder(), &arena, &err))
+    if (bundle_read_path(&bundle, folder(), &arena, &err))
         require(err.message[0] != '\0');
     else
         require(bundle.name && bundle.engine && bundle.message);

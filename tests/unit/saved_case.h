@@ -28,13 +28,15 @@ static inline void save_set(const struct scene *scene, const char *name, size_t 
     char *folder = case_path(scene, name, set);
     assert_int_equal(file_make_folders(folder, &err), 0);
     for (size_t i = 0; i < test->n_inputs; i++)
-        assert_int_equal(suite_write_value(folder, "input", i, graph->input[i]->type, &test->inputs[i], &err),
-                         0);
+        assert_int_equal(
+            suite_write_value(USERS_PATH, folder, "input", i, graph->input[i]->type, &test->inputs[i], &err),
+            0);
     if (answer) {
         struct value value = value_for(graph->output[0], 0);
         for (size_t i = 0; i < value.tensors[0].count; i++)
             tensor_set(&value.tensors[0], i, answer[i]);
-        assert_int_equal(suite_write_value(folder, "output", 0, graph->output[0]->type, &value, &err), 0);
+        assert_int_equal(
+            suite_write_value(USERS_PATH, folder, "output", 0, graph->output[0]->type, &value, &err), 0);
         value_release(&value);
     }
     free(folder);
@@ -48,7 +50,7 @@ static inline void save_case(const struct scene *scene, const char *name, const 
     save_set(scene, name, 0, text, first, answer);
     struct model *model = model_of_text(text);
     char *path = case_path(scene, name, "model.onnx");
-    assert_int_equal(model_save(model, path, NULL), 0);
+    assert_int_equal(model_save(model, USERS_PATH, path, NULL), 0);
     free(path);
     model_free(model);
 }

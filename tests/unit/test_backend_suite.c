@@ -85,7 +85,7 @@ static void test_load(void **state)
         assert_false(model_is_external(test_case_model(loaded.tests[0], &err)) || loaded.tests[0]->random);
         suite_unload(&loaded);
     }
-    struct suite_case broken = {.name = "none", .folder = "/nowhere"};
+    struct suite_case broken = {.name = "none", .root = "/nowhere", .within = ""};
     struct suite_loaded loaded;
     assert_int_equal(suite_load(&broken, &loaded, &err), -1);
     suite_unload(&loaded);
@@ -106,7 +106,7 @@ static void test_write(void **state)
     assert_non_null(mkdtemp(folder));
     assert_int_equal(suite_open(&suite, folders, 1, "node/test_abs", &err), 0);
     assert_int_equal(suite_load(&suite.cases[0], &loaded, &err), 0);
-    assert_int_equal(suite_write(folder, loaded.tests[0], &err), 0);
+    assert_int_equal(suite_write_path(folder, loaded.tests[0], &err), 0);
     assert_int_equal(suite_load_one(folder, &again, &err), 0);
     assert_true(same_bytes(loaded.tests[0], again));
     assert_string_equal(again->name, strrchr(folder, '/') + 1);
@@ -124,7 +124,7 @@ static void test_write(void **state)
     assert_int_equal(test_case_add_inputs(odd, loaded.tests[0]->inputs, 1, &err), 0);
     tensor_release(&odd->inputs[0].tensors[0]);
     assert_int_equal(tensor_alloc(&odd->inputs[0].tensors[0], DTYPE_FLOAT, &one, 0, &err), 0);
-    assert_int_equal(suite_write_value(set, "input", 0, NULL, &odd->inputs[0], &err), 0);
+    assert_int_equal(suite_write_value(USERS_PATH, set, "input", 0, NULL, &odd->inputs[0], &err), 0);
     assert_int_equal(suite_load_one(folder, &again, &err), -1);
     assert_int_equal(err.code, ERROR_INVALID);
     free(set);
@@ -160,7 +160,7 @@ static void test_gradients(void **state)
     assert_int_equal(test_case_ask_gradient(test, 9, &err), 0);
     assert_int_equal(test_case_add_answers(test, &open, &err), 0);
     assert_false(open);
-    assert_int_equal(suite_write(folder, test, &err), 0);
+    assert_int_equal(suite_write_path(folder, test, &err), 0);
     assert_int_equal(suite_load_one(folder, &again, &err), 0);
     assert_int_equal(again->gradient->seed, 9);
     assert_int_equal(again->n_outputs, 2);
@@ -172,7 +172,7 @@ static void test_gradients(void **state)
     /* One that is the gradient by something else is refused, and so is a seed that is none. */
     char *set = file_join(folder, "gradient");
     value_set_name(&test->outputs[1], "other");
-    assert_int_equal(suite_write_value(set, "expected", 1, NULL, &test->outputs[1], &err), 0);
+    assert_int_equal(suite_write_value(USERS_PATH, set, "expected", 1, NULL, &test->outputs[1], &err), 0);
     assert_int_equal(suite_load_one(folder, &again, &err), -1);
     assert_non_null(strstr(err.message, "is not the gradient by y"));
     assert_int_equal(write_text(folder, "gradient.txt", "soon\n"), 0);

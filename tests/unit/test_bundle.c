@@ -144,7 +144,7 @@ static void assert_tensor(const char *folder, const char *name, enum dtype type,
     char *path = file_join(folder, name);
     struct value value;
     struct error err = {0};
-    if (data_read(path, NULL, &value, &err))
+    if (data_read(USERS_PATH, path, NULL, &value, &err))
         fail_msg("%s", err.message);
     assert_int_equal(value.tensors[0].type, type);
     assert_true(tensor_get(&value.tensors[0], 1) == second);
@@ -200,7 +200,7 @@ static void a_bundle_reads_back(void **state)
                                 .pass = "AbsFusion"};
     char *slash = file_join(root, "one//");
     for (int i = 0; i < 2; i++) /* the second takes the place of the first */
-        if (bundle_write(i ? slash : folder, &which, i > 0, &err))
+        if (bundle_write(USERS_PATH, i ? slash : folder, &which, i > 0, &err))
             fail_msg("%s", err.message);
     free(slash);
     assert_tensor(folder, "test_data_set_0/input_0.pb", DTYPE_FLOAT, -2);
@@ -210,7 +210,7 @@ static void a_bundle_reads_back(void **state)
     struct arena arena;
     struct bundle bundle;
     arena_init(&arena);
-    if (bundle_read(&bundle, folder, &arena, &err))
+    if (bundle_read_path(&bundle, folder, &arena, &err))
         fail_msg("%s", err.message);
     assert_string_equal(bundle.signature, "wrong|onnxruntime|Abs|f32||");
     assert_string_equal(bundle.engine, "onnxruntime@1.2.3:opt=all");
@@ -221,7 +221,7 @@ static void a_bundle_reads_back(void **state)
                                           "y = Abs (x)", "Affected: 1.2.0 to 1.2.3 (opt=all)",
                                           "Not affected: 1.1.0 (opt=all)", "`AbsFusion`",
                                           "No rounding is involved", "float x0[3] = {1.0, -2.0, 3.0}", NULL});
-    assert_int_equal(bundle_read(&bundle, root, &arena, &err), -1);
+    assert_int_equal(bundle_read_path(&bundle, root, &arena, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
     registry_free(registry);
     free(program);
@@ -381,16 +381,16 @@ static void answers_spare_what_is_not_to_blame(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* the last would tell nothing */
         tensor_set(&scene.reference.bounds[0].hard, 1, rows[i].hard);
         tensor_set(&scene.reference.bounds[0].hard, 2, rows[i].last);
-        assert_int_equal(bundle_write(folder, &which, true, NULL), 0);
+        assert_int_equal(bundle_write(USERS_PATH, folder, &which, true, NULL), 0);
         assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, rows[i].due);
     }
     /* An answer of another shape, or none, has nothing to take over. */
     tensor_set(&scene.reference.bounds[0].hard, 1, INFINITY);
     scene.result.outputs[0].tensors[0].shape = (struct shape){2, {1, 3}};
-    assert_int_equal(bundle_write(folder, &which, true, NULL), 0);
+    assert_int_equal(bundle_write(USERS_PATH, folder, &which, true, NULL), 0);
     assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
     scene.result.outcome = OUTCOME_CRASH;
-    assert_int_equal(bundle_write(folder, &which, true, NULL), 0);
+    assert_int_equal(bundle_write(USERS_PATH, folder, &which, true, NULL), 0);
     assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
     scene_release(&scene);
     free(folder);

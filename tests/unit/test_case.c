@@ -95,7 +95,7 @@ static void the_bytes_of_a_file_are_the_files_own(void **state)
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    assert_int_equal(model_save(model, path, NULL), 0);
+    assert_int_equal(model_save(model, USERS_PATH, path, NULL), 0);
     assert_int_equal(model_load(&loaded, path, NULL), 0);
     struct test_case *test = test_case_new(loaded), *built = test_case_new(model);
     size_t size, own;

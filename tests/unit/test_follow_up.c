@@ -15,6 +15,7 @@ static const char crops[] = "shape|reference:fault=pad-unpad-off|Pad|any||";
 struct campaign {
     struct scene scene;
     struct store *store;
+    struct folder folder;
     struct follow_up_options options;
 };
 
@@ -23,12 +24,13 @@ static void campaign_open(struct campaign *campaign, const char *const *labels, 
     struct error err = {0};
     *campaign = (struct campaign){0};
     scene_open(&campaign->scene, labels, count);
-    if (store_open(&campaign->store, campaign->scene.folder, STORE_CREATE, &err))
+    if (store_open(&campaign->store, campaign->scene.folder, STORE_CREATE, &err) ||
+        folder_open(&campaign->folder, USERS_PATH, campaign->scene.folder, &err))
         fail_msg("%s", err.message);
     campaign->options = (struct follow_up_options){
         .panel = &campaign->scene.panel,
         .store = campaign->store,
-        .folder = campaign->scene.folder,
+        .folder = &campaign->folder,
         .no_bisect = true,
         .reduce_seconds = 20,
     };
@@ -37,6 +39,7 @@ static void campaign_open(struct campaign *campaign, const char *const *labels, 
 static void campaign_close(struct campaign *campaign)
 {
     store_close(campaign->store);
+    folder_close(&campaign->folder);
     scene_close(&campaign->scene);
 }
 
@@ -132,7 +135,7 @@ static void assert_bundle(const struct campaign *campaign, const struct seen *se
     struct bundle bundle;
     char *folder = file_join(campaign->scene.folder, seen->bundle), *model = file_join(folder, "model.onnx");
     arena_init(&arena);
-    if (bundle_read(&bundle, folder, &arena, &err))
+    if (bundle_read_path(&bundle, folder, &arena, &err))
         fail_msg("%s", err.message);
     assert_string_equal(bundle.signature, signature);
     assert_string_equal(bundle.engine, from->engine);

@@ -66,8 +66,8 @@ static struct model *make(struct bench *bench, int64_t length, bool whole)
     model_add_node(model, "Add", "add", 2, (const char *const[]){"x", "w"}, 1, (const char *const[]){"s"});
     model_add_node(model, "Neg", "neg", 1, (const char *const[]){"s"}, 1, (const char *const[]){"y"});
     model_add_output(model, "y", DTYPE_FLOAT, &shape);
-    assert_int_equal(whole ? model_save(model, bench->path, &bench->err)
-                           : model_save_external(model, bench->path, &bench->err),
+    assert_int_equal(whole ? model_save(model, USERS_PATH, bench->path, &bench->err)
+                           : model_save_external(model, USERS_PATH, bench->path, &bench->err),
                      0);
     model_free(model);
     assert_int_equal(model_load(&loaded, bench->path, &bench->err), 0);
@@ -366,7 +366,7 @@ static void workers_see_what_is_shown(void **state)
     assert_int_equal(outcome_on(pool, engine, bench->path), OUTCOME_OK);
     assert_int_equal(pool_folder(pool, &folder, &bench->err), 0);
     snprintf(path, sizeof path, "%s/model.onnx", folder);
-    assert_int_equal(model_save_linked(model, path, &bench->err), 0);
+    assert_int_equal(model_save_linked(model, USERS_PATH, path, &bench->err), 0);
     assert_int_equal(outcome_on(pool, engine, path), OUTCOME_OK);
     assert_true(pool_counters(pool, engine).started <= 2);
     free(folder);

@@ -53,10 +53,12 @@ static void test_kept_and_made_again(void **state)
 {
     struct error err = {0};
     struct test_case *test, *again;
+    struct folder campaign;
     (void)state;
-    if (campaign_case(NULL, recipe, &test, &err) || kept_case_write(folder, "some-1", test, &err) ||
-        kept_case_write(folder, "some-1", test, &err) ||
-        campaign_case(folder, "case cases/some-1", &again, &err))
+    assert_int_equal(folder_open(&campaign, USERS_PATH, folder, &err), 0);
+    if (campaign_case(NULL, recipe, &test, &err) || kept_case_write(&campaign, "some-1", test, &err) ||
+        kept_case_write(&campaign, "some-1", test, &err) ||
+        campaign_case(&campaign, "case cases/some-1", &again, &err))
         fail_msg("%s", err.message);
     const uint8_t *a, *b;
     size_t size, other;
@@ -70,6 +72,7 @@ static void test_kept_and_made_again(void **state)
     assert_string_equal(again->recipe, "case cases/some-1");
     test_case_free(test);
     test_case_free(again);
+    folder_close(&campaign);
 }
 
 /* Names from a database may say anything: nothing beside the campaign's cases is read. */
@@ -77,22 +80,27 @@ static void test_stays_in_the_folder(void **state)
 {
     struct error err = {0};
     struct test_case *test, *made;
+    struct folder campaign;
     char outside[200], inside[200];
     (void)state;
-    if (campaign_case(NULL, recipe, &test, &err) || kept_case_write(folder, "some-1", test, &err))
+    assert_int_equal(folder_open(&campaign, USERS_PATH, folder, &err), 0);
+    if (campaign_case(NULL, recipe, &test, &err) || kept_case_write(&campaign, "some-1", test, &err))
         fail_msg("%s", err.message);
-    test_case_free(test);
     snprintf(outside, sizeof outside, "%s/cases/some-1", folder);
     snprintf(inside, sizeof inside, "%s/cases/linked-1", folder);
     assert_int_equal(symlink(outside, inside), 0);
+    assert_int_equal(kept_case_write(&campaign, "linked-1", test, &err), -1);
+    assert_non_null(strstr(err.message, "cases/linked-1 is a symbolic link"));
+    test_case_free(test);
     static const char *const bad[] = {"case cases/../cases/some-1", "case cases/linked-1", "case cases/",
                                       "case cases/none-1",          "case /tmp",           "unkept some-1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(campaign_case(folder, bad[i], &made, &err), -1);
+        assert_int_equal(campaign_case(&campaign, bad[i], &made, &err), -1);
         assert_null(made);
     }
     assert_int_equal(campaign_case(NULL, "case cases/some-1", &made, &err), -1);
     assert_int_equal(err.code, ERROR_USAGE);
+    folder_close(&campaign);
 }
 
 int main(void)

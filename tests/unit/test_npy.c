@@ -58,7 +58,7 @@ static void numbers_round_trip(void **state)
                 shape.dims[k] = 1;
             struct tensor tensor = filled((enum dtype)type, shape), again;
             struct error err = {0};
-            if (npy_write(path, &tensor, &err) || npy_read(path, &again, &err))
+            if (npy_write(USERS_PATH, path, &tensor, &err) || npy_read(USERS_PATH, path, &again, &err))
                 fail_msg("%s", err.message);
             if (dtype_is_narrow((enum dtype)type)) { /* as bytes: the reader must know what they are */
                 assert_true(again.type == DTYPE_INT8 || again.type == DTYPE_UINT8);
@@ -70,7 +70,7 @@ static void numbers_round_trip(void **state)
         }
     struct tensor text = words();
     struct error err = {0};
-    assert_int_equal(npy_write(path, &text, &err), -1);
+    assert_int_equal(npy_write(USERS_PATH, path, &text, &err), -1);
     assert_int_equal(err.code, ERROR_UNSUPPORTED);
     tensor_release(&text);
     free(path);
@@ -203,7 +203,8 @@ static void write_and_read(const char *path, const Onnx__TypeProto *type, const 
 {
     struct value again;
     struct error err = {0};
-    if (data_write_typed(path, type, value, &err) || data_read(path, type, &again, &err))
+    if (data_write_typed(USERS_PATH, path, type, value, &err) ||
+        data_read(USERS_PATH, path, type, &again, &err))
         fail_msg("%s", err.message);
     assert_true(values_equal(value, &again));
     if (value->name)
@@ -234,7 +235,7 @@ static void values_round_trip(void **state)
     value.count = 3;
     write_and_read(pb, &sequence, &value);
     write_and_read(pb, &optional, &value);
-    assert_int_equal(data_write(npy, &value, &err), -1);
+    assert_int_equal(data_write(USERS_PATH, npy, &value, &err), -1);
     struct value one;
     value_init(&one);
     value_set_name(&one, "x");
@@ -244,9 +245,9 @@ static void values_round_trip(void **state)
     write_and_read(pb, &optional, &one);
     value_set_name(&one, NULL);
     write_and_read(npy, NULL, &one);
-    assert_int_equal(data_write(other, &one, &err), -1);
+    assert_int_equal(data_write(USERS_PATH, other, &one, &err), -1);
     value_release(&one);
-    assert_int_equal(data_read(other, NULL, &one, &err), -1);
+    assert_int_equal(data_read(USERS_PATH, other, NULL, &one, &err), -1);
     value_release(&value);
     free(pb), free(npy), free(other);
 }
@@ -294,7 +295,7 @@ static size_t read_data_set(const char *folder, const struct model *model, const
         struct error err = {0};
         char *path = file_join(folder, names[i]);
         const Onnx__TypeProto *type = type_of(model, names[i]);
-        if (data_read(path, type, &value, &err))
+        if (data_read(USERS_PATH, path, type, &value, &err))
             fail_msg("%s: %s", path, err.message);
         if (type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
             assert_int_equal(value.tensors[0].type, type->tensor_type->elem_type);

@@ -78,10 +78,10 @@ static void assert_entries(const char *folder, size_t expected)
 static int write_thing(const char *path, const char *content, bool force, struct error *err)
 {
     struct output_folder folder;
-    int status = output_folder_begin(&folder, path, &layout, force, err);
+    int status = output_folder_begin(&folder, USERS_PATH, path, &layout, force, err);
     if (!status) {
-        char *model = file_join(folder.part, "model"), *data = file_join(folder.part, "data"),
-             *mark = file_join(folder.part, "mark.json"), *in = file_join(data, "in_0.pb");
+        char *model = file_join(folder.part.path, "model"), *data = file_join(folder.part.path, "data"),
+             *mark = file_join(folder.part.path, "mark.json"), *in = file_join(data, "in_0.pb");
         assert_int_equal(mkdir(data, 0777), 0);
         put(model, content);
         put(mark, "{}");
@@ -189,11 +189,11 @@ static void what_came_meanwhile_stays(void **state)
     assert_int_equal(write_thing("ours", "old", false, &err) | mkdir("empty", 0777), 0);
     static const char *const names[] = {"ours", "empty", "new"};
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(output_folder_begin(&folders[i], names[i], &layout, true, &err), 0);
+        assert_int_equal(output_folder_begin(&folders[i], USERS_PATH, names[i], &layout, true, &err), 0);
     assert_int_equal(mkdir("new", 0777), 0);
     for (size_t i = 0; i < 3; i++) {
-        char *mine = file_join(names[i], "model"), *theirs = file_join(folders[i].part, "model");
-        char *notes = file_join(names[i], "notes"), *first = file_join(folders[i].part, "alpha");
+        char *mine = file_join(names[i], "model"), *theirs = file_join(folders[i].part.path, "model");
+        char *notes = file_join(names[i], "notes"), *first = file_join(folders[i].part.path, "alpha");
         put(mine, "mine");
         put(notes, "mine");
         put(theirs, "theirs");
@@ -405,11 +405,11 @@ static void a_failure_leaves_the_old_file(void **state)
 static void own_files_begin_like_ours(void **state)
 {
     (void)state;
-    assert_int_equal(output_own_write("list", "# List", "# List 1", 8, NULL), 0);
-    assert_int_equal(output_own_write("list", "# List", "# List 2", 8, NULL), 0);
+    assert_int_equal(output_own_write(USERS_PATH, "list", "# List", "# List 1", 8, NULL), 0);
+    assert_int_equal(output_own_write(USERS_PATH, "list", "# List", "# List 2", 8, NULL), 0);
     assert_text("list", "# List 2");
     put("list", "# Lis");
-    assert_int_equal(output_own_write("list", "# List", "# List 3", 8, NULL), -1);
+    assert_int_equal(output_own_write(USERS_PATH, "list", "# List", "# List 3", 8, NULL), -1);
     assert_text("list", "# Lis");
 }
 

@@ -224,9 +224,9 @@ static void test_support(void **state)
 static void test_paths(void **state)
 {
     (void)state;
-    char *path = probe_path("d", "a@1.2:k=../x y;z"), *hidden = probe_path("d", ".a");
-    assert_string_equal(path, "d/a@1.2:k=..%2Fx%20y%3Bz.json");
-    assert_string_equal(hidden, "d/%2Ea.json");
+    char *path = probe_file("a@1.2:k=../x y;z"), *hidden = probe_file(".a");
+    assert_string_equal(path, "a@1.2:k=..%2Fx%20y%3Bz.json");
+    assert_string_equal(hidden, "%2Ea.json");
     free(path);
     free(hidden);
 }

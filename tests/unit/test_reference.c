@@ -127,7 +127,7 @@ static int read_values(const char *folder, const char *prefix, Onnx__ValueInfoPr
         char *path = file_join(folder, name);
         bool there = file_exists(path);
         const Onnx__TypeProto *type = count < n_infos ? infos[count]->type : NULL;
-        result = there ? data_read(path, type, &values[count], err) : 0;
+        result = there ? data_read(USERS_PATH, path, type, &values[count], err) : 0;
         free(path);
         if (!there || result)
             break;

@@ -63,7 +63,7 @@ static void assert_bundle(const struct finding_row *row, const char *folder)
     struct bundle bundle;
     struct test_case *test;
     arena_init(&arena);
-    assert_int_equal(bundle_read(&bundle, folder, &arena, NULL), 0);
+    assert_int_equal(bundle_read_path(&bundle, folder, &arena, NULL), 0);
     assert_string_equal(bundle.kind, row->kind);
     assert_string_equal(bundle.rewriting, row->kept);
     assert_int_equal(suite_load_one(folder, &test, NULL), 0);

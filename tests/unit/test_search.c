@@ -231,8 +231,11 @@ static void a_search_finds_an_overflow(void **state)
         struct test_case *again;
         struct error err = {0};
         char *path = file_join(scene.folder, folder);
-        if (campaign_case(path, seen.recipe, &again, &err))
+        struct folder campaign;
+        if (folder_open(&campaign, USERS_PATH, path, &err) ||
+            campaign_case(&campaign, seen.recipe, &again, &err))
             fail_msg("%s", err.message);
+        folder_close(&campaign);
         test_case_free(again);
         free(path);
     }

@@ -254,7 +254,7 @@ static void test_forbidden_is_kept(void **state)
     for (uint64_t i = 0; !test; i++)
         variant_make(seed, VARIANT_ILLEGAL, 1, i, &test, NULL, NULL);
     assert_non_null(mkdtemp(folder));
-    assert_int_equal(suite_write(folder, test, NULL), 0);
+    assert_int_equal(suite_write_path(folder, test, NULL), 0);
     assert_int_equal(suite_load_one(folder, &back, NULL), 0);
     assert_int_equal(back->forbidden, test->forbidden);
     assert_string_equal(back->forbidden_why, test->forbidden_why);

@@ -485,11 +485,14 @@ static void follow(const struct worker *worker, const struct plot *what)
     assert_int_equal(file_make_folders(path, &err), 0);
     assert_int_equal(file_write(file, recipe, strlen(recipe), &err), 0);
     bool wanted;
+    struct folder bundle;
+    assert_int_equal(folder_open(&bundle, USERS_PATH, path, &err), 0);
     assert_int_equal(work_wants_bundle(worker->work, what->from, &smaller, &wanted, &err), 0);
-    outcome.folder = wanted ? path : NULL;
+    outcome.folder = wanted ? &bundle : NULL;
     if (work_follow_up_done(worker->work, &outcome, &err) ||
         work_follow_up_done(worker->work, &outcome, &err))
         fail_msg("%s", err.message);
+    folder_close(&bundle);
     free(path);
     free(file);
 }
@@ -673,15 +676,22 @@ static void files_come_back(void **state)
     size_t count;
     str_init(&text);
     char *data = file_join(folder, "bundle/data"), *one = file_join(folder, "bundle/a.txt"),
-         *two = file_join(data, "b.bin"), *bundle = file_join(folder, "bundle"),
-         *copy = file_join(folder, "copy"), *back = file_join(folder, "copy/data/b.bin");
+         *two = file_join(data, "b.bin"), *back = file_join(folder, "copy/data/b.bin");
     assert_int_equal(file_make_folders(data, NULL), 0);
     assert_int_equal(file_write(one, "text", 4, NULL), 0);
     assert_int_equal(file_write(two, "\0\xff\1\2", 4, NULL), 0);
-    assert_int_equal(stored_files_put(store, "sig", bundle, &err), 0);
+    struct folder all, bundle;
+    assert_int_equal(folder_open(&all, USERS_PATH, folder, &err), 0);
+    assert_int_equal(folder_open(&bundle, &all, "bundle", &err), 0);
+    assert_int_equal(stored_files_put(store, "sig", &bundle, &err), 0);
     assert_int_equal(unlink(one), 0);
-    assert_int_equal(stored_files_put(store, "sig", bundle, &err), 0); /* in place of the old ones */
-    assert_int_equal(stored_files_write(store, "sig", copy, &count, &err), 0);
+    assert_int_equal(stored_files_put(store, "sig", &bundle, &err), 0); /* in place of the old ones */
+    assert_int_equal(symlink("/etc/hostname", one), 0);
+    assert_int_equal(stored_files_put(store, "sig", &bundle, &err), -1);
+    assert_non_null(strstr(err.message, "bundle/a.txt is a symbolic link"));
+    folder_close(&bundle);
+    assert_int_equal(stored_files_write(store, "sig", &all, "copy", &count, &err), 0);
+    folder_close(&all);
     assert_int_equal(count, 1);
     char *read;
     size_t size;
@@ -700,7 +710,7 @@ static void files_come_back(void **state)
     put_raw(store, "a", "no base64!");
     assert_int_equal(stored_files_visit(store, "bad", note_file, &text, &err), -1);
     assert_int_equal(text.length, 0);
-    free(data), free(one), free(two), free(bundle), free(copy), free(back);
+    free(data), free(one), free(two), free(back);
     str_release(&text);
     store_close(store);
 }

@@ -315,7 +315,7 @@ static void models_load_by_path(void **state)
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     struct value x = input("x", DTYPE_FLOAT, 1, &(float){3}, 4);
     struct model *model = chain("Neg", DTYPE_FLOAT, 1, 13);
-    assert_int_equal(model_save(model, path, &err), 0);
+    assert_int_equal(model_save(model, USERS_PATH, path, &err), 0);
     bench_open(&bench, "onnxruntime@1.17.0");
     pool_see(bench.pool, folder);
     struct job job = {.engine = bench.engine, .path = path, .inputs = &x, .n_inputs = 1};
