@@ -52,7 +52,7 @@ static bool linked(const struct digraph *graph, size_t a, size_t b)
     return a < b ? digraph_has(graph, a, b) : digraph_has(graph, b, a);
 }
 
-static void link(struct digraph *graph, size_t a, size_t b)
+static void join(struct digraph *graph, size_t a, size_t b)
 {
     if (a < b)
         graph->to[a] |= bit(b);
@@ -71,7 +71,7 @@ static void unlink_nodes(struct digraph *graph, size_t a, size_t b)
 static void make_line(struct digraph *graph)
 {
     for (size_t i = 0; i + 1 < graph->nodes; i++)
-        link(graph, i, i + 1);
+        join(graph, i, i + 1);
 }
 
 /* Moves the far end of the link a-b to a node that is not linked to a yet, if there is one. */
@@ -83,7 +83,7 @@ static void rewire(struct digraph *graph, size_t a, size_t b, struct rng *rng)
             chosen = c;
     if (chosen != b) {
         unlink_nodes(graph, a, b);
-        link(graph, a, chosen);
+        join(graph, a, chosen);
     }
 }
 
@@ -94,7 +94,7 @@ static void make_ws(struct digraph *graph, int k, double p, struct rng *rng)
         reach = n > 2 ? (n - 1) / 2 : n - 1;
     for (size_t d = 1; d <= reach; d++)
         for (size_t i = 0; i < n; i++)
-            link(graph, i, (i + d) % n);
+            join(graph, i, (i + d) % n);
     /* Each link of the ring is moved with probability p. */
     for (size_t d = 1; n > 2 && d <= reach; d++)
         for (size_t i = 0; i < n; i++)
@@ -118,7 +118,7 @@ static void make_rn(struct digraph *graph, size_t k, double p, struct rng *rng)
                 if (!digraph_has(graph, i, j) && neighbours(graph, j) < k && rng_below(rng, ++seen) == 0)
                     chosen = j;
             if (chosen != i && rng_chance(rng, p))
-                link(graph, i, chosen);
+                join(graph, i, chosen);
         }
     }
 }
@@ -155,7 +155,7 @@ void digraph_add_edges(struct digraph *graph, size_t count, struct rng rng)
 {
     size_t from, to;
     while (count-- && choose_pair(graph, false, &rng, &from, &to))
-        link(graph, from, to);
+        join(graph, from, to);
 }
 
 void digraph_remove_edges(struct digraph *graph, size_t count, struct rng rng)

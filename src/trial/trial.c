@@ -192,9 +192,9 @@ static int launch_rewritten(struct trials *trials, struct flight *flight, struct
     flight->same_work = flight->test->model == way->origin->model && same_inputs(flight->test, way->origin);
     struct pool *pool = flight->variant->pool ? flight->variant->pool : trials->panel.pool;
     /* An engine on another machine gets bytes in any case. */
-    int (*open)(struct handover *, struct pool *, const struct test_case *, struct error *) =
+    int (*hand_over)(struct handover *, struct pool *, const struct test_case *, struct error *) =
         way->by_path && pool_is_local(pool) ? handover_open_file : handover_open_case;
-    if (open(&flight->handover, pool, flight->test, err) || launch_origin(trials, flight, err))
+    if (hand_over(&flight->handover, pool, flight->test, err) || launch_origin(trials, flight, err))
         return -1;
     int repeat = trials->options.repeat;
     launch(trials, flight, way->again && !repeat ? 1 : repeat,
