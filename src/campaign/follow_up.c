@@ -7,6 +7,7 @@
 #include "campaign/kept_case.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
+#include "locate/traced_case.h"
 #include "reduce/reduce.h"
 #include "reduce/subject.h"
 #include "releases/bisect.h"
@@ -189,6 +190,15 @@ static void describe(const struct follow_up_options *options, const struct trial
     };
 }
 
+/* What the engine says it did. One that hung would hang once more. */
+static struct trace *look_inside(const struct follow_up_options *options, const struct test_case *test,
+                                 const struct result *result)
+{
+    if (result && result->outcome == OUTCOME_HANG)
+        return NULL;
+    return traced_case(panel_fresh(options->panel), options->panel->engines[0], test);
+}
+
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, const struct past *past,
                         struct finding_evidence *evidence, const struct folder *in, const char *name,
@@ -206,7 +216,10 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.cause = cause;
     char *source = engine_source_of(options->registry, engine_of(options), which.test);
     which.source = source;
+    struct trace *trace = look_inside(options, which.test, which.engines[0].result);
+    which.trace = trace;
     int status = bundle_write(in, name, &which, force, err);
+    trace_free(trace);
     free(source);
     free(cause);
     free(engines);

@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "engine/handover.h"
 #include "locate/rate.h"
+#include "locate/traced_case.h"
 #include "report/fault_map.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct work {
     struct localization found;
     struct classification class;
     struct standing standing;
+    struct trace *trace; /* of the engine, when there is a culprit */
 };
 
 enum { METHOD_UNSAID = -1 };
@@ -148,6 +150,8 @@ static int locate(struct work *work, struct error *err)
                                    .output = work->found.verdict.output,
                                    .element = work->found.verdict.element},
                  work->found.n_culprits ? NULL : test);
+    if (status == 0 && work->found.n_culprits && !verdict_is(work->found.kind, CLASS_DEATH))
+        work->trace = traced_case(which.pool, which.engine, test);
     test_case_free(test);
     values_free(values, work->inputs.count);
     return status;
@@ -205,6 +209,7 @@ static int report(struct work *work, const char *path, struct error *err)
         .standing = &work->standing,
         .class = &work->class,
         .described = described.data,
+        .trace = work->trace,
     };
     int status = 0;
     stand(work);
@@ -253,6 +258,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = report(&work, words->items[0], err);
     struct standing standing = work.standing;
     localization_release(&work.found);
+    trace_free(work.trace);
     inputs_release(&work.inputs);
     session_close(&work.session);
     model_free(work.model);

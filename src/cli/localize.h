@@ -16,6 +16,7 @@ struct localize_report {
     const struct standing *standing;
     const struct classification *class; /* of the verdict */
     const char *described;              /* the samples in words */
+    const struct trace *trace;          /* what the engine says it did; NULL: nothing */
 };
 
 /* Appends the answer; its sentences are separated by `between`. */

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/localize.h"
+#include "locate/traced_case.h"
 #include "ops/op.h"
 #include "report/answer.h"
 #include "report/text_table.h"
@@ -244,6 +245,33 @@ static void text_class(const struct localize_report *report, struct str *out)
     str_release(&text);
 }
 
+/* What the engine says of the culprits. */
+static void add_computed(const struct localize_report *report, struct str *out)
+{
+    const struct localization *found = report->found;
+    traced_words(report->trace, report->model, found->culprits, found->n_culprits, out);
+}
+
+static void text_computed(const struct localize_report *report, struct str *out)
+{
+    struct str words;
+    str_init(&words);
+    add_computed(report, &words);
+    text_print(out, words.data, 0);
+    str_add(out, words.length ? "\n" : "");
+    str_release(&words);
+}
+
+static void json_computed(const struct localize_report *report, struct json *json)
+{
+    struct str words;
+    str_init(&words);
+    add_computed(report, &words);
+    json_string(json, "computed", words.length ? words.data : NULL);
+    trace_json(report->trace, json, "trace");
+    str_release(&words);
+}
+
 static double largest_factor(const struct localization *found)
 {
     double largest = 0;
@@ -374,6 +402,7 @@ void localize_write_text(const struct localize_report *report, bool colour, stru
         }
         str_add(out, "\n");
         text_class(report, out);
+        text_computed(report, out);
         if (found->unshown) {
             str_add(out, "the engine's intermediate values could not be recorded: ");
             text_print(out, found->unshown, 0);
@@ -470,6 +499,7 @@ static void json_local(struct json *json, const struct localize_report *report)
     json_int(json, "wrong_nodes", (int64_t)found->n_wrong);
     json_int(json, "judged_nodes", (int64_t)found->n_judged);
     json_string(json, "unshown", found->unshown);
+    json_computed(report, json);
     json_end(json);
 }
 

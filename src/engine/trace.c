@@ -169,10 +169,9 @@ void trace_words(const struct trace *trace, const char *value, struct str *out)
             list_name(&passes, step->pass, "");
         }
     }
-    if (!kernels.count)
-        return;
     add_list(&kernels, "computed by ", out);
-    add_list(passes.count ? &passes : &all_passes, ", after ", out);
+    add_list(passes.count ? &passes : &all_passes, kernels.count ? ", after " : "with the graph changed by ",
+             out);
 }
 
 static void json_step(const struct trace_step *step, struct json *json)

@@ -64,8 +64,8 @@ const char *const *trace_names(const struct trace *trace, struct arena *arena, s
 
 /*
  * Appends what computed a value, or, with NULL or a value that the trace does not know, the whole model:
- * "computed by FusedConv, CPUExecutionProvider, after ConvActivationFusion". Nothing for a trace without
- * kernels.
+ * "computed by FusedConv, CPUExecutionProvider, after ConvActivationFusion". A trace without kernels, of an
+ * engine that ended before it ran any, has the passes alone. Nothing for a NULL trace.
  */
 void trace_words(const struct trace *trace, const char *value, struct str *out);
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "case/backend_suite.h"
 #include "findings/writeup.h"
+#include "locate/traced_case.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -202,6 +203,23 @@ static void add_numbers(struct json *json, const struct verdict *verdict)
     json_end(json);
 }
 
+void bundle_computed(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    traced_words(which->trace, model, settlement ? settlement->nodes : NULL,
+                 settlement ? settlement->count : 0, out);
+}
+
+static void add_computed(struct json *json, const struct bundle_case *which, const struct model *model)
+{
+    struct str words;
+    str_init(&words);
+    bundle_computed(&words, which, model);
+    json_string(json, "computed", words.length ? words.data : NULL);
+    trace_json(which->trace, json, "trace");
+    str_release(&words);
+}
+
 static void add_culprits(struct json *json, const struct bundle_case *which, const struct model *model)
 {
     const struct settlement *settlement = which->settlement;
@@ -212,6 +230,7 @@ static void add_culprits(struct json *json, const struct bundle_case *which, con
     json_end(json);
     json_bool(json, "fused", settlement && settlement->fused);
     json_string(json, "cause", which->cause);
+    add_computed(json, which, model);
 }
 
 static void add_engines(struct json *json, const struct bundle_case *which)

@@ -76,7 +76,8 @@ struct bundle_case {
     const struct result *rewritten_reference;
     const char
         *cause; /* which parameter makes it fail, one line (locate/cause.h); NULL: not known for certain */
-    const char *source; /* the model as program text, from an engine that translates it; or NULL */
+    const struct trace *trace; /* what the engine at fault says it did (engine/trace.h); NULL: nothing */
+    const char *source;        /* the model as program text, from an engine that translates it; or NULL */
 };
 
 /*
@@ -98,6 +99,9 @@ void bundle_title(struct str *out, const struct bundle_case *which, const struct
 
 /* Appends the operators to blame: "Mul + MatMul". */
 void bundle_operators(struct str *out, const struct bundle_case *which, const struct model *model);
+
+/* Appends what the engine says computed the nodes to blame; nothing when it does not tell. */
+void bundle_computed(struct str *out, const struct bundle_case *which, const struct model *model);
 
 /* The class of the finding. */
 void bundle_class(struct classification *class, const struct bundle_case *which);

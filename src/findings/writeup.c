@@ -387,6 +387,12 @@ static void add_fault(struct str *out, const struct bundle_case *which, const st
     const struct settlement *settlement = which->settlement;
     if (which->cause)
         add_prose(out, "Cause: ", which->cause, ".\n\n");
+    struct str computed;
+    str_init(&computed);
+    bundle_computed(&computed, which, model);
+    if (computed.length)
+        add_prose(out, "By the engine's own account it is ", computed.data, ".\n\n");
+    str_release(&computed);
     if (which->pass && *which->pass) {
         str_add(out, "With the optimiser pass ");
         markdown_code(out, which->pass);

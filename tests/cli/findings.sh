@@ -37,6 +37,7 @@ assay findings pools --show shape-maxpool | grep '^  cause'
 bn="$cases/node/test_batchnorm_epsilon"
 assay report "$bn" -e reference:fault=bn-sqrt-var -o bundle | sed -E 's/-[0-9a-f]{12}/-HASH/'
 find bundle -type f | sort
+grep 'own account' bundle/report.md
 assay replay bundle | tail -n 3
 assay report "$bn" -e reference:round=on -o none
 assay report "$bn" -e reference
