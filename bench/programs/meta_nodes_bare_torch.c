@@ -80,7 +80,7 @@ struct bare_node *bare_node_new(struct bare *bare, const struct meta_case *one)
          node->n_outputs++)
         names[node->n_outputs] = node->model->graph->output[node->n_outputs]->name;
     if (program_new(&node->program, &node->index, FACE_EAGER, false, bare->cache, node->inputs,
-                    node->n_inputs, node->n_outputs, names, "", &err) < 0)
+                    node->n_inputs, node->n_outputs, names, "", NULL, &err) < 0)
         meta_die(err.message);
     node->module = module_of(node->program);
     for (size_t i = 0; i < node->n_inputs; i++)

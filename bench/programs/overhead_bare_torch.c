@@ -53,7 +53,7 @@ static void make_script(struct script *script, const struct overhead_case *one, 
     struct value value = {.name = (char[]){"x"}, .kind = VALUE_TENSOR, .count = 1, .tensors = &input};
     if (model_parse(&model, one->model, one->size, &err) < 0 || model_index_init(&index, model, &err) < 0 ||
         program_new(&program, &index, FACE_EAGER, false, cache, &value, 1, 1, (const char *const[]){"y"}, "",
-                    &err) < 0)
+                    NULL, &err) < 0)
         fail(err.message);
     keep_script(script, program);
     program_free(program);

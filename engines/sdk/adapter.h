@@ -52,7 +52,7 @@ int adapter_fail(struct adapter_call *call, enum adapter_class error_class, cons
  */
 static inline bool adapter_traces(const struct adapter_call *call)
 {
-    return call->trace != NULL;
+    return call && call->trace;
 }
 /*
  * Tells one thing that the library did in this load or run: a kernel that computed values or a pass that

@@ -17,9 +17,9 @@
 
 struct program;
 
-/* call: whom the program tells what the library does. source: the path of a file to which the program so far
- * is written before each step runs (source.h), or "". Fails with ERROR_UNSUPPORTED, with ERROR_INVALID when a
- * node breaks ONNX's rules, or with another code when the library fails. */
+/* call: whom the program tells what the library does, or NULL. source: the path of a file to which the
+ * program so far is written before each step runs (source.h), or "". Fails with ERROR_UNSUPPORTED, with
+ * ERROR_INVALID when a node breaks ONNX's rules, or with another code when the library fails. */
 int program_new(struct program **made, const struct model_index *index, enum face_mode mode, bool reload,
                 struct cache *cache, const struct value *inputs, size_t count, size_t n_outputs,
                 const char *const *outputs, const char *source, struct adapter_call *call, struct error *err);
