@@ -29,6 +29,7 @@ void bounded_release(struct bounded *b)
     free(b->items);
     free(b->value);
     free(b->hard);
+    free(b->beyond);
     bounded_init(b);
 }
 
@@ -191,8 +192,11 @@ static double next_above(double x)
     return x;
 }
 
+/* Every way to store an element ends here. */
 static void set_bounds(struct bounded *b, size_t i, long double hard, long double likely)
 {
+    if (b->beyond)
+        b->beyond[i] = NAN; /* what was noted of an earlier result is no more */
     if (!b->hard) {
         if (hard == 0 && likely == 0)
             return;
@@ -263,6 +267,18 @@ static void put_integer(struct bounded *b, size_t i, long double value, long dou
     set_bounds(b, i, 0, 0);
 }
 
+void bounded_note_beyond(struct bounded *b, size_t i, long double value)
+{
+    if (!isfinite(value) || (value >= dtype_lowest(b->type) && value <= dtype_highest(b->type)))
+        return;
+    if (!b->beyond) {
+        b->beyond = memory_zeroed(b->count, sizeof *b->beyond);
+        for (size_t k = 0; k < b->count; k++)
+            b->beyond[k] = NAN;
+    }
+    b->beyond[i] = value;
+}
+
 /* The error of rounding a result near zero, which is lost where subnormals are flushed. */
 static double underflow_error(enum dtype type, const struct dtype_precision *p)
 {
@@ -303,6 +319,8 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     } else {
         set_bounds(b, i, reach, spread);
     }
+    if (magnitude > highest)
+        bounded_note_beyond(b, i, value);
 }
 
 void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely)
@@ -341,6 +359,13 @@ void bounded_put_undecided(struct bounded *b, size_t i, long double value)
 {
     b->value[i] = value;
     set_bounds(b, i, INFINITY, 0);
+}
+
+void bounded_doubt(struct bounded *b, size_t i)
+{
+    long double beyond = b->beyond ? b->beyond[i] : NAN;
+    bounded_put_undecided(b, i, isnan(beyond) ? b->value[i] : beyond);
+    bounded_note_beyond(b, i, beyond);
 }
 
 /* A standard deviation that no computation has: far below the error of any number other than 0. */

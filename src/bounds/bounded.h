@@ -39,6 +39,8 @@ struct bounded {
     double *hard, *likely; /* both or neither */
     bool given;            /* read, not computed: the sign of its zeros is certain */
     bool opened;           /* some element was made open, as opposed to bounds that grew infinite */
+    long double *beyond; /* owned: what elements are that the type cannot hold, NaN for others; NULL: none is.
+                            Copies have none: it tells where they became so */
     enum bounded_kind kind;
     size_t n_items;
     struct bounded *items; /* of a sequence, owned */
@@ -101,6 +103,7 @@ long double bounded_reference_share(enum dtype type);
 void bounded_put_range(struct bounded *b, size_t i, long double value, long double low, long double high);
 void bounded_put_undecided(struct bounded *b, size_t i, long double value);
 void bounded_put_open(struct bounded *b, size_t i);
+void bounded_doubt(struct bounded *b, size_t i); /* what is stored becomes undecided */
 
 /*
  * Undecided, but a finite number wherever the operator is computed by the steps that its text states: an
@@ -129,6 +132,11 @@ bool bounded_may_be_strange(const struct bounded *b);
  * *open, unless NULL, when an element is open.
  */
 void bounded_settle(struct bounded *b, bool *open);
+
+/* Notes that element i would be `value`, which the type cannot hold, for those who explain results.
+ * bounded_put does so; kernels that saturate do it themselves, after they stored the element. A value within
+ * the range, or NaN, is not noted. */
+void bounded_note_beyond(struct bounded *b, size_t i, long double value);
 
 /* Whether an element is open. */
 bool bounded_is_open(const struct bounded *b);

@@ -120,6 +120,24 @@ static int check_valid(struct work *work, const struct value *values, struct err
     return status;
 }
 
+/* What the engine does about numbers beyond their type, by its answer to the model as it is. */
+static int see_handling(struct work *work, const struct test_case *test, struct error *err)
+{
+    struct handover handover;
+    struct result result;
+    struct job job = {.n_inputs = test->n_inputs, .inputs = test->inputs};
+    result_init(&result);
+    int status = handover_open(&handover, work->session.panel.pool, work->model, err);
+    handover_give(&handover, &job);
+    if (status == 0)
+        status = pool_run_one(work->session.panel.pool, &job, &result, err);
+    if (status == 0 && result.outcome == OUTCOME_OK)
+        classify_handling(&work->class, test, result.outputs, result.count);
+    result_release(&result);
+    handover_close(&handover);
+    return status;
+}
+
 static int locate(struct work *work, struct error *err)
 {
     struct value *values;
@@ -144,12 +162,14 @@ static int locate(struct work *work, struct error *err)
     int status = localize(&work->found, &which, err);
     if (status == 0 && !work->found.swap && !work->found.n_judged && verdict_is_finding(work->found.kind))
         status = check_valid(work, values, err);
-    if (status == 0 && work->found.local)
+    if (status == 0 && work->found.local) {
         classify(&work->class,
                  &(struct verdict){.kind = work->found.kind,
                                    .output = work->found.verdict.output,
                                    .element = work->found.verdict.element},
                  work->found.n_culprits ? NULL : test);
+        status = work->class.limit.kind ? see_handling(work, test, err) : 0;
+    }
     if (status == 0 && work->found.n_culprits && !verdict_is(work->found.kind, CLASS_DEATH))
         work->trace = traced_case(which.pool, which.engine, test);
     test_case_free(test);

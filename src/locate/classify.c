@@ -1,5 +1,6 @@
 #include "locate/classify.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +84,9 @@ enum finding_class classify_verdict(const struct verdict *verdict)
     return verdict->by_vote && answered ? FINDING_UNKNOWN : classify_kind(verdict->kind);
 }
 
+/* Types that numbers of a network may leave: float32 is none of them. */
+enum { limited_types = 1 << DTYPE_FLOAT16 | 1 << DTYPE_BFLOAT16 | 1 << DTYPE_INT8 | 1 << DTYPE_UINT8 };
+
 static void because(struct classification *made, const char *text)
 {
     snprintf(made->because, sizeof made->because, "%s", text);
@@ -93,6 +97,7 @@ static void because(struct classification *made, const char *text)
 static void add_place(struct classification *made, const struct uncertainty *found)
 {
     made->node = found->node;
+    made->limit = found->limit;
     because(made, found->text);
     if (found->kind == UNCERTAIN_OPEN)
         made->class = FINDING_DIFFERENCE;
@@ -130,6 +135,52 @@ void classify(struct classification *classification, const struct verdict *verdi
     bool uncertain = verdict_is(verdict->kind, CLASS_UNDECIDED | CLASS_IMPRECISE | CLASS_OPEN);
     if (test && uncertain && !verdict->by_vote && !verdict->invalid)
         find_place(classification, verdict, test);
+}
+
+/* Whether the number is the end of a type, or beyond all. */
+static bool is_end(long double value)
+{
+    if (isinf(value))
+        return true;
+    for (int type = 0; type < DTYPE_COUNT; type++) {
+        bool small = dtype_in((enum dtype)type, limited_types);
+        if (small && (value == dtype_highest((enum dtype)type) || value == dtype_lowest((enum dtype)type)))
+            return true;
+    }
+    return false;
+}
+
+void classify_finding_limit(struct classification *classification, const struct verdict *verdict,
+                            const struct test_case *test)
+{
+    bool ends = is_end(verdict->expected) || is_end(verdict->got);
+    if (verdict_is(verdict->kind, CLASS_WRONG_ANSWER) && verdict->wrong && ends)
+        type_limit_find(&classification->limit, test, NULL);
+}
+
+void classify_handling(struct classification *classification, const struct test_case *test,
+                       const struct value *outputs, size_t count)
+{
+    const struct type_limit *limit = &classification->limit;
+    const char *word =
+        limit->kind ? type_limit_word(limit, type_limit_handling(limit, test, outputs, count)) : NULL;
+    if (!word)
+        return;
+    snprintf(classification->handling, sizeof classification->handling, "the engine %s", word);
+    size_t used = strlen(classification->because);
+    if (classification->class != FINDING_BUG)
+        snprintf(classification->because + used, sizeof classification->because - used, "; %s",
+                 classification->handling);
+}
+
+void classification_limit(struct str *out, const struct classification *classification,
+                          const struct model *model)
+{
+    if (!classification->limit.kind)
+        return;
+    type_limit_text(out, &classification->limit, model);
+    if (*classification->handling)
+        str_printf(out, "; %s", classification->handling);
 }
 
 /* Whose answer is a finding: "A", "B" or "A and B". */

@@ -34,9 +34,11 @@ bool finding_class_parse(const char *word, enum finding_class *class);
 
 struct classification {
     enum finding_class class;
-    size_t node;       /* where the uncertainty arises: its number in graph->node; SIZE_MAX: none */
-    char whose[200];   /* of a bug that makes two engines differ: the engine or engines that have it */
-    char because[320]; /* why, without the class: "Sub (node diff) cancels 7 digits" */
+    size_t node;             /* where the uncertainty arises: its number in graph->node; SIZE_MAX: none */
+    char whose[200];         /* of a bug that makes two engines differ: the engine or engines that have it */
+    char because[320];       /* why, without the class: "Sub (node diff) cancels 7 digits" */
+    struct type_limit limit; /* numbers beyond their type, where they are why; else of kind LIMIT_NONE */
+    char handling[60]; /* what the engine did about these: "the engine keeps them wide"; "": not known */
 };
 
 /* The class that follows from the verdict alone. */
@@ -49,6 +51,20 @@ enum finding_class classify_kind(enum verdict_kind kind);
  * is about; NULL: no node is looked for. */
 void classify(struct classification *classification, const struct verdict *verdict,
               const struct test_case *test);
+
+/* Looks whether a finding is about numbers beyond their type: where the value that is expected, or the one
+ * that the engine gave, is the end of a type or infinite. verdict: on the node to blame, where one is known.
+ */
+void classify_finding_limit(struct classification *classification, const struct verdict *verdict,
+                            const struct test_case *test);
+
+/* Adds to a class about numbers beyond their type what the engine did about them, as its answer shows. */
+void classify_handling(struct classification *classification, const struct test_case *test,
+                       const struct value *outputs, size_t count);
+
+/* Appends "Pow (node p) overflows float16: ...; the engine keeps them wide"; nothing where there are none. */
+void classification_limit(struct str *out, const struct classification *classification,
+                          const struct model *model);
 
 /* How the answers of two engines differ. */
 struct answer_difference {

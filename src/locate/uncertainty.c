@@ -1,6 +1,7 @@
 #include "locate/uncertainty.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "eval/evaluate.h"
 
@@ -27,6 +28,7 @@ struct watch {
     size_t element, count;
     struct uncertainty last; /* what was uncertain at the last of those nodes */
     struct uncertainty open; /* the first node whose result is open */
+    bool limits;             /* some node has results beyond its type */
 };
 
 static bool is_open(const struct bounded *b, size_t i)
@@ -151,8 +153,49 @@ static bool say_near_in_row(struct uncertainty *found, const struct op_call *cal
     return false;
 }
 
+/* How many nodes lie on the longest way from an input to the node, itself not counted; 0: not known. */
+static size_t layers_before(const struct model *model, const Onnx__NodeProto *node)
+{
+    struct model_index index;
+    size_t found = 0;
+    if (model_index_init(&index, model, NULL))
+        return 0;
+    size_t *depths = memory_zeroed(model->graph->n_node + 1, sizeof *depths);
+    for (size_t i = 0; i < model->graph->n_node; i++) {
+        size_t number = index.order[i];
+        for (size_t k = 0; k < index.n_uses[number]; k++) {
+            const struct index_value *value = &index.values[index.uses[number][k]];
+            if (value->source == SOURCE_NODE && depths[value->number] >= depths[number])
+                depths[number] = depths[value->number] + 1;
+        }
+        found = model->graph->node[number] == node ? depths[number] : found;
+    }
+    free(depths);
+    model_index_release(&index);
+    return found;
+}
+
+/* Where a result is not defined within the bound of the input: the bound has outgrown the input itself, or
+ * the input is by its nature near such a place. */
+static void say_undefined(struct uncertainty *found, const struct watch *watch, const struct op_call *call,
+                          size_t at)
+{
+    const struct bounded *a = call->inputs[0];
+    size_t layers = layers_before(watch->model, call->node);
+    if (relative_of(a) < few_digits || layers < 2) {
+        say(found, ": its input %.9Lg may be off by %.3g, which reaches to where the result is not defined",
+            a->value[at], bounded_hard(a, at));
+        return;
+    }
+    snprintf(found->text, sizeof found->text,
+             "worst-case rounding through %zu layers is too large to bound: what %.60s (node %.80s) reads as "
+             "%.3Lg may be off by %.3g",
+             layers, op_title(call->node), model_node_name(call->node), a->value[at], bounded_hard(a, at));
+}
+
 /* What lies so near the jump that output element i depends on rounding. */
-static void say_jump(struct uncertainty *found, const struct op_call *call, size_t i)
+static void say_jump(struct uncertainty *found, const struct watch *watch, const struct op_call *call,
+                     size_t i)
 {
     const struct bounded *a = call->n_inputs > 0 ? call->inputs[0] : NULL;
     const struct bounded *b = call->n_inputs > 1 ? call->inputs[1] : NULL;
@@ -164,10 +207,12 @@ static void say_jump(struct uncertainty *found, const struct op_call *call, size
         return;
     if (has_values(a) && i < out->count && a->count != out->count && say_near_in_row(found, call, i))
         return;
-    if (fits && isfinite(bounded_hard(a, at)) && bounded_hard(a, at) > 0)
-        say(found, ": its input %.9Lg may be off by %.3g, which reaches %s", a->value[at],
-            bounded_hard(a, at),
-            call->op->slope == SLOPE_EVERYWHERE ? "to where the result is not defined" : "across a jump");
+    bool blurred = fits && isfinite(bounded_hard(a, at)) && bounded_hard(a, at) > 0;
+    if (blurred && call->op->slope == SLOPE_EVERYWHERE)
+        say_undefined(found, watch, call, at);
+    else if (blurred)
+        say(found, ": its input %.9Lg may be off by %.3g, which reaches across a jump", a->value[at],
+            bounded_hard(a, at));
     else
         say(found, ": its input is so near a jump that rounding decides");
 }
@@ -231,7 +276,7 @@ static void describe(struct watch *watch, const struct op_call *call, size_t out
         say_open(found, call, out);
     } else if (isinf(growth) || call->op->slope == SLOPE_NOWHERE) {
         found->kind = UNCERTAIN_JUMP;
-        say_jump(found, call, element);
+        say_jump(found, watch, call, element);
     } else if (adds(call->op) && !is_small(call, out->value[element])) {
         found->kind = UNCERTAIN_ENLARGEMENT;
         say(found, " adds up so many numbers that rounding may take %d digits", (int)floor(log10(growth)));
@@ -328,6 +373,7 @@ static int watch_call(void *context, struct op_call *call)
     if (watch->depth || result || call->shapes_only)
         return result;
     note_open(watch, call);
+    watch->limits = watch->limits || type_limit_touched(call);
     if (watch->calls++ < watch->certain)
         make_certain(watch, call);
     return 0;
@@ -429,6 +475,21 @@ static int bisect(struct search_for *search, size_t nodes, struct uncertainty *f
     return 0;
 }
 
+/* Whether numbers that their type cannot hold decide the answer. */
+static bool find_limit(struct uncertainty *found, const struct test_case *test)
+{
+    struct type_limit limit;
+    struct str text;
+    if (type_limit_find(&limit, test, NULL) || !limit.kind)
+        return false;
+    *found = (struct uncertainty){.kind = UNCERTAIN_LIMIT, .node = limit.node, .limit = limit};
+    str_init(&text);
+    type_limit_text(&text, &limit, test_case_model(test, NULL));
+    snprintf(found->text, sizeof found->text, "%s", text.data);
+    str_release(&text);
+    return true;
+}
+
 int uncertainty_find(struct uncertainty *uncertainty, const struct test_case *test, size_t output,
                      size_t element, struct error *err)
 {
@@ -452,6 +513,8 @@ int uncertainty_find(struct uncertainty *uncertainty, const struct test_case *te
                  "the model is too large to search for the node at which digits are lost");
         return 0;
     }
+    if (search.watch.limits && find_limit(uncertainty, test))
+        return 0;
     return bisect(&search, search.watch.calls, uncertainty, err);
 }
 

@@ -15,14 +15,16 @@
 #define LOCATE_UNCERTAINTY_H
 
 #include "case/test_case.h"
+#include "locate/type_limits.h"
 
 enum uncertainty_kind {
     UNCERTAIN_NOWHERE = 0,  /* no node stands out: the rounding errors of many add up */
     UNCERTAIN_CANCELLATION, /* a sum whose terms cancel each other */
     UNCERTAIN_ENLARGEMENT,  /* the relative error of the inputs is enlarged */
-    UNCERTAIN_JUMP, /* rounding decides on which side of a jump, or which of two near values, is taken */
-    UNCERTAIN_OPEN, /* ONNX leaves the result unspecified */
-    UNCERTAIN_TIE,  /* the two largest elements of the output are nearer than their bounds */
+    UNCERTAIN_JUMP,  /* rounding decides on which side of a jump, or which of two near values, is taken */
+    UNCERTAIN_OPEN,  /* ONNX leaves the result unspecified */
+    UNCERTAIN_TIE,   /* the two largest elements of the output are nearer than their bounds */
+    UNCERTAIN_LIMIT, /* numbers that their type cannot hold decide the answer (locate/type_limits.h) */
 };
 
 struct uncertainty {
@@ -30,6 +32,7 @@ struct uncertainty {
     size_t node;    /* its number in graph->node; SIZE_MAX: none, or inside a function of the model */
     double factor;  /* how many times larger the relative bound becomes there; 0 where it has no meaning */
     char text[240]; /* "Sub (node diff) cancels 7 digits" */
+    struct type_limit limit; /* of UNCERTAIN_LIMIT */
 };
 
 /* As `element`: the first one that is not judged, else the one with the largest relative bound. */

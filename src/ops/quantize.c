@@ -184,6 +184,7 @@ static void put_quantized(const struct quantized *q, struct bounded *out, size_t
     bounded_put_range(out, i, saturate(out->type, rintl(quotient) + zero),
                       saturate(out->type, any ? -INFINITY : rintl(quotient - error) + zero),
                       saturate(out->type, any ? INFINITY : rintl(quotient + error) + zero));
+    bounded_note_beyond(out, i, rintl(quotient) + zero);
 }
 
 /* The type of the division: the attribute precision or else the scale's. A float8e8m0 holds only powers of

@@ -35,6 +35,7 @@ void quantized_put(struct bounded *out, size_t i, long double value, long double
     bounded_put_range(out, i, saturate(out->type, rintl(value) + zero.v),
                       saturate(out->type, rintl(value - error) + zero.v - zero.h),
                       saturate(out->type, rintl(value + error) + zero.v + zero.h));
+    bounded_note_beyond(out, i, rintl(value) + zero.v);
 }
 
 static int check_scales(struct op_call *call)

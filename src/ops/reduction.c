@@ -305,12 +305,9 @@ static void finish(struct bounded *out, size_t i, const struct gathered *g, enum
      * its mean or root then depends on the type that it is computed in. */
     bool wraps =
         (out->type == DTYPE_UINT32 || out->type == DTYPE_UINT64) && kind != REDUCE_MEAN && kind != REDUCE_L2;
-    if (sum_overflows(&g->sum, out->type) && !wraps) {
-        bool open = !dtype_is_float(out->type);
-        if (open)
-            bounded_put_open(out, i);
-        else
-            bounded_put_undecided(out, i, sum_value(&g->sum));
+    bool overflows = sum_overflows(&g->sum, out->type) && !wraps;
+    if (overflows && !dtype_is_float(out->type)) {
+        bounded_put_open(out, i);
         return;
     }
     switch (kind) {
@@ -342,6 +339,8 @@ static void finish(struct bounded *out, size_t i, const struct gathered *g, enum
     default:
         bounded_put(out, i, sum_value(&g->sum), sum_hard(&g->sum, unit), sum_likely(&g->sum, unit));
     }
+    if (overflows) /* it may have become infinite on the way */
+        bounded_doubt(out, i);
 }
 
 /*

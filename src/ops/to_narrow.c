@@ -102,4 +102,5 @@ void to_narrow_put(const struct to_narrow *how, struct bounded *out, size_t i, l
         bounded_put_range(out, i, value, low, high);
     else
         bounded_put_undecided(out, i, isfinite(value) ? value : 0);
+    bounded_note_beyond(out, i, x);
 }

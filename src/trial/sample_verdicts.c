@@ -74,6 +74,18 @@ static bool vanished(const struct verdict *verdict, const struct settlement *set
     return verdict_is_finding(verdict->kind) && !verdict_is_finding(settlement->kind);
 }
 
+/* What is said about numbers beyond their type, where the class does not say it itself. */
+static void keep_limit(struct sample_verdicts *verdicts, struct engine_verdict *overall,
+                       const struct test_case *test)
+{
+    struct str text;
+    str_init(&text);
+    if (overall->class.class == FINDING_BUG)
+        classification_limit(&text, &overall->class, test_case_model(test, NULL));
+    overall->limit = text.length ? arena_strdup(verdicts->arena, text.data) : NULL;
+    str_release(&text);
+}
+
 static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overall,
                  const struct sample_results *sample, const struct verdict *verdict,
                  const struct settlement *settlement)
@@ -86,7 +98,13 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
     }
     overall->verdict = *verdict;
     overall->verdict.at_stage &= !settlement;
+    const struct result *answer = &sample->results[overall - verdicts->engine];
     classify(&overall->class, verdict, sample->test);
+    classify_finding_limit(&overall->class, settlement && settlement->count ? &settlement->verdict : verdict,
+                           sample->test);
+    if (answer->outcome == OUTCOME_OK)
+        classify_handling(&overall->class, sample->test, answer->outputs, answer->count);
+    keep_limit(verdicts, overall, sample->test);
     overall->known = NULL;
     overall->accepted = false;
     overall->sample = sample->number;
@@ -359,6 +377,8 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
                    overall->refuted);
     if (!verdict->invalid)
         add_explanation(out, &overall->class);
+    if (overall->limit)
+        str_printf(out, "; %s", overall->limit);
     if (overall->known)
         str_printf(out, " (known: %s)", overall->known);
 }

@@ -33,6 +33,7 @@ struct engine_verdict {
     bool behind;                 /* ... and the first of them goes wrong, but only behind the others */
     const char *detail;          /* what is wrong and where, without the engine's name; may be empty */
     struct classification class; /* whose matter it is */
+    const char *limit;   /* of a finding about numbers beyond their type: which, in words; else NULL */
     const char *cause;   /* which parameter makes it fail (compare/compare_cause.h); NULL: not known */
     const char *refuted; /* how the expected outputs of the first sample on which the reference refutes them
                             differ from what the model gives; NULL: there is none */
