@@ -224,13 +224,13 @@ static bool outputs_made(const struct walk_call *call)
 }
 
 /* Steps from `before` on are the node's. */
-static void tell_node(struct walk_call *call, size_t before)
+static void tell_node(struct walk_call *call, size_t before, bool computed)
 {
     struct trace *trace = call->adapter->trace;
     const char *device = call->row && !computed_here(call) ? NULL
                          : done_here(call->node)           ? "walker"
                                                            : "reference";
-    if (trace->count == before)
+    if (computed && trace->count == before)
         adapter_trace_kernel(call->adapter, call->node->op_type, device, NULL);
     trace_set_outputs(trace, before, (const char *const *)call->node->output, call->node->n_output);
 }
@@ -262,7 +262,7 @@ static int run_node(const struct walker *walker, struct walk_slot *slots, size_t
     if (gathered)
         result = compute(walker, &call, captured, n_captured);
     if (gathered && adapter_traces(walker->call))
-        tell_node(&call, told);
+        tell_node(&call, told, result == 0);
     if (!result && !outputs_made(&call))
         result = walk_unsupported(&call, "one of its outputs");
     if (!result)

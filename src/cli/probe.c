@@ -12,7 +12,7 @@ enum probe_format { PROBE_TEXT, PROBE_JSON, PROBE_HTML };
 struct settings {
     struct common common;
     const char *ops, *keep;
-    bool quick, kept;
+    bool quick, kept, trace;
     uint64_t seed;
 };
 
@@ -84,6 +84,7 @@ static int probe(const struct settings *settings, struct session *session, struc
         .narrow = DTYPES_NARROW,
         .seed = settings->seed,
         .quick = settings->quick,
+        .trace = settings->trace,
         .progress = true,
     };
     struct probe_result *results = NULL;
@@ -122,6 +123,8 @@ static const struct cli_option options[] = {
      "where results are kept (default: probe/ in the data folder, for complete probes only)"},
     {0, "kept", OPTION_FLAG, NULL, offsetof(struct settings, kept),
      "show the results of earlier probes instead of probing"},
+    {0, "trace", OPTION_FLAG, NULL, offsetof(struct settings, trace),
+     "also show which kernels and passes each engine uses for each operator, where it tells"},
     COMMON_OUTPUT(struct settings, "text|json|html"),
 };
 
@@ -142,6 +145,7 @@ const struct command command_probe = {
                 "  assay probe -e onnxruntime@1.12.0 -e onnxruntime -e opencv --format html -o probe.html\n"
                 "  assay probe -e opencv --ops Conv,Relu,Softmax --format json\n"
                 "  assay probe -e onnxruntime --quick\n"
+                "  assay probe -e onednn --ops Conv,MatMul --quick --trace\n"
                 "  assay probe -e onnxruntime -e opencv --kept --format html -o probe.html\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

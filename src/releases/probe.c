@@ -193,6 +193,31 @@ static void note_find(struct probe_result *result, struct probe_op *op, const st
     op->finds[at] = find;
 }
 
+/* In alphabetical order, as answers come in any. */
+static void note_name(struct probe_result *result, struct probe_op *op, const char *name)
+{
+    size_t at = 0;
+    while (at < op->n_names && strcmp(op->names[at], name) < 0)
+        at++;
+    if (op->n_names == PROBE_NAMES || (at < op->n_names && text_equal(op->names[at], name)))
+        return;
+    if (!op->names)
+        op->names = arena_array(&result->arena, PROBE_NAMES, sizeof *op->names);
+    memmove(op->names + at + 1, op->names + at, (op->n_names++ - at) * sizeof *op->names);
+    op->names[at] = arena_strdup(&result->arena, name);
+}
+
+static void note_trace(struct probe_result *result, struct probe_op *op, const struct trace *trace)
+{
+    struct arena arena;
+    size_t count;
+    arena_init(&arena);
+    const char *const *names = trace_names(trace, &arena, &count);
+    for (size_t i = 0; i < count; i++)
+        note_name(result, op, names[i]);
+    arena_release(&arena);
+}
+
 /* A plan being worked off. */
 struct probing {
     const struct probe_options *options;
@@ -216,6 +241,8 @@ static int take(void *context, struct trial_done *done, struct error *err)
         result->started |= verdict->kind != VERDICT_NO_ENGINE;
         if (probe_is_finding(answer) || answer == PROBE_UNSUPPORTED)
             note_find(result, op, item, verdict, done->test->recipe);
+        if (probing->options->trace)
+            note_trace(result, op, done->results[i].trace);
     }
     trial_done_release(done);
     progress_step(&probing->progress, ++probing->back);
@@ -291,6 +318,7 @@ int probe_run(const struct probe_options *options, struct probe_result **results
     struct trial_options trial = {
         .panel = options->panel,
         .ahead = AHEAD,
+        .trace = options->trace,
     };
     struct trials *trials = trials_new(&trial);
     int status = run_plan(options, &plan, trials, *results, err);

@@ -33,7 +33,7 @@ enum probe_answer probe_answer_of_letter(char letter); /* PROBE_NONE when there 
 enum probe_answer probe_answer_of(const struct verdict *verdict);
 bool probe_is_finding(enum probe_answer answer);
 
-enum { PROBE_OPSETS = OPSET_NEWEST - OPSET_FIRST + 1, PROBE_FORMS = 32 };
+enum { PROBE_OPSETS = OPSET_NEWEST - OPSET_FIRST + 1, PROBE_FORMS = 32, PROBE_NAMES = 200 };
 
 /*
  * The answers for one element type, rank and choice of inputs: a letter for each opset from OPSET_FIRST on.
@@ -60,6 +60,10 @@ struct probe_op {
     size_t n_rows, n_finds;
     struct probe_row *rows;
     struct probe_find *finds;
+    /* With probe_options.trace: what the engine used to compute it, as trace_names has it ("kernel Conv"), in
+     * alphabetical order; at most PROBE_NAMES. */
+    size_t n_names;
+    const char **names;
 };
 
 /* Everything about one engine. Texts and lists live in the arena. */
@@ -79,6 +83,7 @@ struct probe_options {
     const char *ops;           /* comma-separated operator names; NULL: all */
     dtype_set narrow;          /* narrow types to ask for as well, see op_narrow_at */
     uint64_t seed;
+    bool trace;    /* also ask which kernels and passes the engines use, which takes time */
     bool quick;    /* only opsets 13, 17 and 21 (or an operator's first), two ranks and choices of inputs */
     bool progress; /* show the progress on a terminal */
 };

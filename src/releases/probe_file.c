@@ -51,6 +51,17 @@ static void write_find(struct json *json, const struct probe_find *find)
     json_end(json);
 }
 
+/* Those who asked for no traces have none. */
+static void write_names(struct json *json, const struct probe_op *op)
+{
+    if (!op->n_names)
+        return;
+    json_array(json, "reached");
+    for (size_t i = 0; i < op->n_names; i++)
+        json_string(json, NULL, op->names[i]);
+    json_end(json);
+}
+
 static void write_op(struct json *json, const struct probe_op *op)
 {
     struct probe_counts counts = probe_count(op, DTYPE_NONE);
@@ -66,6 +77,7 @@ static void write_op(struct json *json, const struct probe_op *op)
     for (size_t i = 0; i < op->n_finds; i++)
         write_find(json, &op->finds[i]);
     json_end(json);
+    write_names(json, op);
     json_end(json);
 }
 

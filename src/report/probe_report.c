@@ -174,11 +174,42 @@ static void print_sums(const struct probe_result *results, size_t count, struct 
     table_release(&table);
 }
 
+/* How much of an engine was reached, and by which operator. */
+static void print_names(const struct probe_result *results, size_t count, struct str *out, bool colour)
+{
+    struct table table;
+    size_t rows = 0;
+    table_init(&table, "llrl");
+    table_head(&table, "engine|operator|reached|kernels and passes");
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < results[i].n_ops; k++) {
+            const struct probe_op *op = &results[i].ops[k];
+            struct str names;
+            str_init(&names);
+            for (size_t n = 0; n < op->n_names; n++)
+                str_printf(&names, "%s%s", n ? ", " : "", op->names[n]);
+            if (op->n_names) {
+                table_add(&table, STYLE_PLAIN, "%s", results[i].engine);
+                table_add(&table, STYLE_PLAIN, "%s", op->name);
+                table_add(&table, STYLE_PLAIN, "%zu", op->n_names);
+                table_add(&table, STYLE_PLAIN, "%s", names.data);
+                rows++;
+            }
+            str_release(&names);
+        }
+    if (rows) {
+        str_add(out, "\n");
+        table_print(&table, out, colour, 0);
+    }
+    table_release(&table);
+}
+
 void probe_text(const struct probe_result *results, size_t count, struct str *out, bool colour)
 {
     print_matrix(results, count, out, colour);
     print_finds(results, count, out, colour);
     print_sums(results, count, out, colour);
+    print_names(results, count, out, colour);
 }
 
 void probe_json(const struct probe_result *results, size_t count, struct str *out, bool indent)

@@ -135,6 +135,7 @@ static void launch(struct trials *trials, struct flight *flight, int repeat, enu
         .n_inputs = flight->test->n_inputs,
         .inputs = flight->test->inputs,
         .repeat = repeat,
+        .trace = trials->options.trace,
         .user = flight,
     };
     handover_give(&flight->handover, &job);

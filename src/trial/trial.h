@@ -27,6 +27,7 @@ struct trial_options {
     bool fresh;
     size_t ahead; /* cases under way; 0: 32 */
     int repeat;   /* further runs of each case, to find nondeterminism */
+    bool trace;   /* ask engines what they do (result.trace), which takes time */
     /* Settle wrong and suspect verdicts, and find the part of a graph that is refused alone. */
     bool settle;
     /* For rewritten cases that need engines in other settings, which are added to the panel's pool. NULL: on

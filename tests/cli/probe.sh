@@ -2,6 +2,7 @@
 assay probe -e reference --ops Relu,Conv
 assay probe -e reference -e reference:fault=conv-rotated --ops Relu,Conv --quick
 assay probe -e reference --ops Neg --quick --format json
+assay probe -e reference --ops Neg,Relu --quick --trace | tail -n 5
 quietly probe -e reference:fault=conv-rotated -e reference --ops Conv --quick --format html -o page.html
 grep -c '"engine": "reference@[0-9.]*:fault=conv-rotated"' page.html
 grep -ciE 'https?:|@DATA@' page.html
