@@ -6,21 +6,20 @@
  *     assay-launch --scratch FOLDER --walls
  *
  * Own session and process group, death with the parent, no core files, few open files, limits on address
- * space and on the size of files, no new privileges, the scratch folder as current and temporary folder, and
- * a seccomp filter against sockets, ptrace and what could take walls down. With a sandbox also the walls of
- * sandbox.h, where --see names what the engine may read and --write files that it may write; strict refuses
- * to run where one of them is missing. With --watched the address space has no limit, as the supervisor looks
- * at what the engine takes. With --plain (the command is itself a launcher: ssh, docker, adb) only
- * session and parent. --walls prints which walls stand.
+ * space and on the size of files, no new privileges, the scratch folder as current and temporary folder, a
+ * process that keeps what the engine starts together (sandbox.h), and a filter of system calls (filter.h).
+ * With a sandbox also the walls of sandbox.h, where --see names what the engine may read and --write files
+ * that it may write; strict refuses to run where one of them is missing. With --watched the address space has
+ * no limit, as the supervisor looks at what the engine takes. With --plain (the command is itself a launcher:
+ * ssh, docker, adb) only session and parent. --walls prints which walls stand.
  */
 #define _GNU_SOURCE
+#include "filter.h"
 #include "sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,10 +32,11 @@
 #include <unistd.h>
 
 enum {
-    EXIT_LAUNCH = 125,
     MAX_FILES = 1024,
     MAX_TASKS = 1024, /* processes and threads, where its own are counted alone */
     FIRST_FREE = 4,   /* the first descriptor that is nobody's: behind the shared memory */
+    SMALL = 64 << 20, /* bytes of file systems in memory, and the part of the engine's memory that they are */
+    SMALL_PART = 8,
 };
 
 struct box {
@@ -48,12 +48,6 @@ struct box {
     bool plain, walls, watched;
     char **command;
 };
-
-__attribute__((noreturn)) static void fail(const char *what)
-{
-    fprintf(stderr, "assay-launch: %s: %s\n", what, strerror(errno));
-    _exit(EXIT_LAUNCH);
-}
 
 __attribute__((noreturn)) static void usage(void)
 {
@@ -84,9 +78,9 @@ static void parse_mode(struct box *box, const char *text)
         usage();
 }
 
-static void add_path(const char **paths, size_t *count, size_t most, const char *path)
+static void add_path(const char **paths, size_t *count, const char *path)
 {
-    if (*path != '/' || *count == most)
+    if (*path != '/')
         usage();
     paths[(*count)++] = path;
 }
@@ -94,6 +88,10 @@ static void add_path(const char **paths, size_t *count, size_t most, const char 
 static void parse(struct box *box, int argc, char **argv)
 {
     int i = 1;
+    box->sandbox.seen = calloc((size_t)argc, sizeof *box->sandbox.seen);
+    box->sandbox.written = calloc((size_t)argc, sizeof *box->sandbox.written);
+    if (!box->sandbox.seen || !box->sandbox.written)
+        sandbox_die("cannot read the options");
     for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--plain"))
@@ -105,9 +103,9 @@ static void parse(struct box *box, int argc, char **argv)
         else if (!strcmp(argv[i], "--sandbox") && more)
             parse_mode(box, argv[++i]);
         else if (!strcmp(argv[i], "--see") && more)
-            add_path(box->sandbox.seen, &box->sandbox.n_seen, SANDBOX_MAX_SEEN, argv[++i]);
+            add_path(box->sandbox.seen, &box->sandbox.n_seen, argv[++i]);
         else if (!strcmp(argv[i], "--write") && more)
-            add_path(box->sandbox.written, &box->sandbox.n_written, SANDBOX_MAX_WRITTEN, argv[++i]);
+            add_path(box->sandbox.written, &box->sandbox.n_written, argv[++i]);
         else if (!strcmp(argv[i], "--parent") && more)
             box->parent = (long)number(argv[++i]);
         else if (!strcmp(argv[i], "--memory") && more)
@@ -121,12 +119,15 @@ static void parse(struct box *box, int argc, char **argv)
         usage();
     box->command = argv + i + 1;
     box->sandbox.scratch = box->scratch;
+    box->sandbox.off = box->mode == SANDBOX_OFF && !box->walls;
+    box->sandbox.small =
+        box->memory && box->memory / SMALL_PART < SMALL ? (size_t)(box->memory / SMALL_PART) : SMALL;
 }
 
 static void die_with_parent(const struct box *box)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-        fail("cannot ask to die with the parent");
+        sandbox_die("cannot ask to die with the parent");
     if (box->parent && getppid() != (pid_t)box->parent)
         _exit(EXIT_LAUNCH); /* it died before we asked */
 }
@@ -135,16 +136,18 @@ static void die_with_parent(const struct box *box)
 static void own_session(void)
 {
     if (getsid(0) != getpid() && setsid() < 0)
-        fail("cannot make a session");
+        sandbox_die("cannot make a session");
 }
 
-/* Ignored signals survive exec, and the supervisor ignores SIGPIPE. */
+/* Ignored signals survive exec: the supervisor ignores SIGPIPE, and nohup SIGHUP. */
 static void default_signals(void)
 {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGCHLD, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error to hear of, not a crash */
 }
 
@@ -153,12 +156,12 @@ static void limit(int resource, rlim_t most)
 {
     struct rlimit now;
     if (getrlimit(resource, &now) < 0)
-        fail("cannot read a limit");
+        sandbox_die("cannot read a limit");
     if (now.rlim_max != RLIM_INFINITY && now.rlim_max < most)
         most = now.rlim_max;
     now.rlim_cur = now.rlim_max = most;
     if (setrlimit(resource, &now) < 0)
-        fail("cannot set a limit");
+        sandbox_die("cannot set a limit");
 }
 
 static void set_limits(const struct box *box)
@@ -178,66 +181,10 @@ static void enter_scratch(const struct box *box)
     if (!box->scratch)
         return;
     if (chdir(box->scratch) < 0)
-        fail(box->scratch);
+        sandbox_die(box->scratch);
     setenv("TMPDIR", box->scratch, 1);
     if (box->mode != SANDBOX_OFF)
         setenv("HOME", box->scratch, 1);
-}
-
-/* No network, no looking into other processes, no other mounts and namespaces, no extension of the kernel.
- * io_uring is a second door to sockets, and opening by handle one around the view of files. */
-static scmp_filter_ctx make_filter(void)
-{
-    static const int denied[] = {
-        SCMP_SYS(socket),
-        SCMP_SYS(connect),
-        SCMP_SYS(bind),
-        SCMP_SYS(listen),
-        SCMP_SYS(ptrace),
-        SCMP_SYS(process_vm_readv),
-        SCMP_SYS(process_vm_writev),
-        SCMP_SYS(io_uring_setup),
-        SCMP_SYS(mount),
-        SCMP_SYS(umount2),
-        SCMP_SYS(pivot_root),
-        SCMP_SYS(chroot),
-        SCMP_SYS(open_tree),
-        SCMP_SYS(move_mount),
-        SCMP_SYS(fsopen),
-        SCMP_SYS(fsmount),
-        SCMP_SYS(mount_setattr),
-        SCMP_SYS(unshare),
-        SCMP_SYS(setns),
-        SCMP_SYS(open_by_handle_at),
-        SCMP_SYS(bpf),
-        SCMP_SYS(perf_event_open),
-        SCMP_SYS(userfaultfd),
-        SCMP_SYS(add_key),
-        SCMP_SYS(request_key),
-        SCMP_SYS(keyctl),
-    };
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    if (!filter)
-        fail("cannot make a filter");
-    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
-        int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), denied[i], 0);
-        if (result) {
-            errno = -result;
-            fail("cannot make a filter");
-        }
-    }
-    return filter;
-}
-
-static void load_filter(void)
-{
-    scmp_filter_ctx filter = make_filter();
-    int result = seccomp_load(filter);
-    seccomp_release(filter);
-    if (result) {
-        errno = -result;
-        fail("cannot load the filter");
-    }
 }
 
 __attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...)
@@ -327,42 +274,46 @@ static void check_command(const char *name)
     check_format(path);
 }
 
+static const char *if_any(bool any, const char *word)
+{
+    return any ? word : "none";
+}
+
 static void print_walls(const struct walls *walls)
 {
-    printf("files=%s\nprocesses=%s\nnetwork=%s\nwhy=%s\n",
-           walls->view       ? "namespace"
-           : walls->landlock ? "landlock"
-                             : "none",
-           walls->processes ? "namespace" : "none", walls->network ? "namespace" : "seccomp", walls->why);
+    printf("files=%s\nprocesses=%s\nsignals=%s\nnetwork=%s\nuser=%s\nwhy=%s\n",
+           walls->view ? "namespace" : if_any(walls->landlock, "landlock"),
+           if_any(walls->processes, "namespace"), walls->signals ? "kernel" : "seccomp",
+           walls->network ? "namespace" : "seccomp", walls->user ? "unprivileged" : "root", walls->why);
     exit(0);
 }
 
-static void enter_sandbox(struct box *box)
+static bool is_complete(const struct walls *walls)
 {
-    struct walls walls;
-    sandbox_enter(&box->sandbox, &walls);
-    if (walls.network)
-        limit(RLIMIT_NPROC, MAX_TASKS);
-    if (box->walls)
-        print_walls(&walls);
-    if (box->mode == SANDBOX_STRICT && !(walls.view && walls.processes && walls.network))
-        refuse("the sandbox is strict and cannot be complete: %s; run with --sandbox default to do without",
-               walls.why);
+    return walls->view && walls->processes && walls->network && walls->user;
 }
 
 static void run_boxed(struct box *box)
 {
+    struct walls walls;
     if (close_range(FIRST_FREE, UINT_MAX, 0) < 0 && errno != ENOSYS)
-        fail("cannot close what is not the engine's");
+        sandbox_die("cannot close what is not the engine's");
     set_limits(box);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        fail("cannot give up privileges");
+        sandbox_die("cannot give up privileges");
     enter_scratch(box);
     if (!box->walls)
         check_command(box->command[0]);
-    if (box->mode != SANDBOX_OFF || box->walls)
-        enter_sandbox(box);
-    load_filter();
+    sandbox_enter(&box->sandbox, &walls);
+    if (walls.counted)
+        limit(RLIMIT_NPROC, MAX_TASKS);
+    if (box->walls)
+        print_walls(&walls);
+    if (box->mode == SANDBOX_STRICT && !is_complete(&walls))
+        refuse("the sandbox is strict and cannot be complete: %s; run with --sandbox default to do without",
+               *walls.why ? walls.why : "no private /proc may be mounted");
+    if (filter_load(&box->sandbox, &walls))
+        sandbox_die("cannot load the filter");
 }
 
 int main(int argc, char **argv)
@@ -381,5 +332,5 @@ int main(int argc, char **argv)
         refuse("%s cannot be executed in the sandbox, where it or its interpreter is not seen; name their "
                "folder with 'see' in the engine file, or run with --sandbox off",
                box.command[0]);
-    fail(box.command[0]);
+    sandbox_die(box.command[0]);
 }

@@ -1,240 +1,106 @@
 #define _GNU_SOURCE
 #include "sandbox.h"
 
+#include "landlock.h"
+#include "user.h"
+#include "view.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
-#include <linux/landlock.h>
-#include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { EXIT_LAUNCH = 125, SMALL = 64 << 20 };
+/* How long an engine that has ended may hold us by what it left behind, and the time between two looks: a
+ * process that starts others as fast as it can may win many of them. */
+enum { PATIENCE_MS = 300, LOOK_MS = 1, MS = 1000 * 1000 };
 
-/* What every program may need of the system. */
-static const char *const system_folders[] = {"/usr",   "/bin", "/sbin",  "/lib",
-                                             "/lib32", "/opt", "/lib64", "/sys/devices/system"};
-static const char *const settings[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf",
-                                       "/etc/ld.so.conf.d", "/etc/localtime",   "/etc/OpenCL"};
-static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
-
-/* One mount of the new file system. */
-struct piece {
-    const char *path;
-    int tree; /* a copy of the mount, attached nowhere */
+/* What the process that stays outside knows about the one that becomes the engine. */
+struct keeper {
+    pid_t engine;
+    pid_t first; /* of the namespace of processes: with its end all others in it end; 0: there is none */
+    bool scoped; /* signals of ours reach nobody but the engine's processes */
+    bool free;   /* there are no walls: it may become any user that root can */
 };
 
-struct view {
-    struct piece pieces[SANDBOX_MAX_SEEN + SANDBOX_MAX_WRITTEN + 32];
-    size_t count;
+struct entrance {
+    const struct sandbox *sandbox;
+    struct walls *walls;
+    int proc;    /* the folder /proc as it is outside */
+    bool root;   /* root starts it */
+    bool nobody; /* it is to become nobody */
+    int mapped;  /* a user namespace in which files of root are nobody's, or -1 */
 };
+
+void sandbox_die(const char *what)
+{
+    fprintf(stderr, "assay-launch: %s: %s\n", what, strerror(errno));
+    _exit(EXIT_LAUNCH);
+}
 
 static void note(struct walls *walls, const char *what)
 {
     snprintf(walls->why, sizeof walls->why, "%s: %s", what, strerror(errno));
 }
 
-static int write_text(const char *path, const char *text)
+/* Root makes them as root, so that it can become nobody afterwards; a user is root in one of its own. */
+static int make_namespaces(struct entrance *entrance)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    ssize_t written = write(fd, text, strlen(text));
-    close(fd);
-    return written == (ssize_t)strlen(text) ? 0 : -1;
-}
-
-/* The user stays who it is, and has capabilities only inside. */
-static int map_user(uid_t user, gid_t group)
-{
-    char users[64], groups[64];
-    snprintf(users, sizeof users, "%ld %ld 1\n", (long)user, (long)user);
-    snprintf(groups, sizeof groups, "%ld %ld 1\n", (long)group, (long)group);
-    write_text("/proc/self/setgroups", "deny"); /* older kernels have no such file, and root needs none */
-    return write_text("/proc/self/uid_map", users) || write_text("/proc/self/gid_map", groups);
-}
-
-static int make_namespaces(struct walls *walls)
-{
-    const int others = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
-    uid_t user = geteuid();
-    gid_t group = getegid();
-    if (unshare(CLONE_NEWUSER | others) == 0) {
-        if (map_user(user, group) == 0)
-            return 0;
-        note(walls, "cannot map the user");
-        return -1;
-    }
-    note(walls, "cannot make namespaces");
-    return user == 0 ? unshare(others) : -1; /* root needs no user namespace for the others */
-}
-
-static int take(struct view *view, const char *path, bool read_only, bool device)
-{
-    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID | (device ? 0 : MOUNT_ATTR_NODEV) |
-                                                (read_only ? MOUNT_ATTR_RDONLY : 0)};
-    struct piece *piece = &view->pieces[view->count];
-    if (view->count == sizeof view->pieces / sizeof *view->pieces) {
-        errno = E2BIG;
-        return -1;
-    }
-    piece->path = path;
-    piece->tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-    if (piece->tree < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1; /* not there: not seen */
-    if (mount_setattr(piece->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) < 0) {
-        close(piece->tree);
-        return -1;
-    }
-    view->count++;
-    return 0;
-}
-
-static bool is_device(const char *path)
-{
-    return strncmp(path, "/dev/", 5) == 0;
-}
-
-/* Whether it is seen already as a part of the system. */
-static bool is_system(const char *path)
-{
-    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++) {
-        size_t length = strlen(system_folders[i]);
-        if (strncmp(path, system_folders[i], length) == 0 && (path[length] == '/' || !path[length]))
-            return true;
-    }
-    return false;
-}
-
-static bool is_link(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-}
-
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(((const struct piece *)a)->path, ((const struct piece *)b)->path);
-}
-
-/* Copies all mounts, parents before what lies in them. */
-static int take_all(struct view *view, const struct sandbox *sandbox)
-{
-    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
-        if (!is_link(system_folders[i]) && take(view, system_folders[i], true, false))
-            return -1;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (take(view, settings[i], true, false))
-            return -1;
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        if (take(view, devices[i], false, true))
-            return -1;
-    for (size_t i = 0; i < sandbox->n_seen; i++)
-        if (!is_system(sandbox->seen[i]) &&
-            take(view, sandbox->seen[i], !is_device(sandbox->seen[i]), is_device(sandbox->seen[i])))
-            return -1;
-    for (size_t i = 0; i < sandbox->n_written; i++)
-        if (take(view, sandbox->written[i], false, false))
-            return -1;
-    if (take(view, sandbox->scratch, false, false))
-        return -1;
-    qsort(view->pieces, view->count, sizeof *view->pieces, by_path);
-    return 0;
-}
-
-/* Makes the folders on the way to `path` in the present folder, and the place itself. What exists stays: it
- * may lie in a tree that was attached before and that is read-only. */
-static int make_place(const char *path, bool folder)
-{
-    char at[PATH_MAX];
-    snprintf(at, sizeof at, "%s", path + 1);
-    for (char *slash = strchr(at, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(at, 0755) < 0 && errno != EEXIST && access(at, F_OK) < 0)
-            return -1;
-        *slash = '/';
-    }
-    if (access(at, F_OK) == 0)
+    const int all = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    const char *failed;
+    entrance->mapped = entrance->root ? user_map_root() : -1; /* before: its process would be the first one */
+    entrance->nobody = entrance->root && unshare(all) == 0;
+    if (entrance->nobody)
         return 0;
-    if (folder)
-        return mkdir(at, 0755);
-    int fd = open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int attach(const struct piece *piece)
-{
-    struct stat status;
-    if (fstatat(piece->tree, "", &status, AT_EMPTY_PATH) < 0 ||
-        make_place(piece->path, S_ISDIR(status.st_mode)) < 0)
-        return -1;
-    return move_mount(piece->tree, "", AT_FDCWD, piece->path + 1, MOVE_MOUNT_F_EMPTY_PATH);
-}
-
-static int add_memory(const char *folder, const char *mode)
-{
-    char options[64];
-    snprintf(options, sizeof options, "mode=%s,size=%d", mode, SMALL);
-    if (make_place(folder, true))
-        return -1;
-    return mount("tmpfs", folder + 1, "tmpfs", MS_NOSUID | MS_NODEV, options);
-}
-
-static int add_links(void)
-{
-    char target[PATH_MAX];
-    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++) {
-        ssize_t length = readlink(system_folders[i], target, sizeof target - 1);
-        if (length < 0)
-            continue;
-        target[length] = '\0';
-        if (symlink(target, system_folders[i] + 1) < 0)
-            return -1;
+    if (user_enter_namespaces(entrance->proc, all, &failed) == 0) {
+        entrance->walls->counted = true;
+        if (entrance->root)
+            snprintf(entrance->walls->why, sizeof entrance->walls->why,
+                     "root starts it, and may not make namespaces in which it is an unprivileged user");
+        return 0;
     }
-    return symlink("/proc/self/fd", "dev/fd");
+    note(entrance->walls, failed);
+    return -1;
 }
 
-/* Builds the new file system over the scratch folder, which is copied before, and leaves it as the present
- * folder. */
-static int build_view(const struct sandbox *sandbox)
+static void build_view(struct entrance *entrance)
 {
-    struct view view = {.count = 0};
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || take_all(&view, sandbox) ||
-        mount("tmpfs", sandbox->scratch, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") < 0 ||
-        chdir(sandbox->scratch) < 0 || add_memory("/tmp", "1777") || add_memory("/dev", "755") ||
-        add_memory("/dev/shm", "1777") || make_place("/proc", true))
-        return -1;
-    for (size_t i = 0; i < view.count; i++)
-        if (attach(&view.pieces[i]))
-            return -1;
-    return add_links();
+    struct walls *walls = entrance->walls;
+    const char *scratch = entrance->sandbox->scratch, *refused = NULL;
+    walls->view = view_build(entrance->sandbox, entrance->nobody, entrance->mapped, &refused) == 0;
+    if (entrance->mapped >= 0)
+        close(entrance->mapped);
+    if (!walls->view) {
+        note(walls, "cannot build a file system of its own");
+        umount2(scratch, MNT_DETACH); /* if it had come that far */
+        if (chdir(scratch) < 0)
+            sandbox_die(scratch);
+    }
+    entrance->nobody = entrance->nobody && walls->view && !refused;
+    if (walls->view && refused)
+        snprintf(walls->why, sizeof walls->why,
+                 "root starts it, and %.400s can be shown to an unprivileged user neither as it is nor by "
+                 "its file system",
+                 refused);
 }
 
-/* The new file system becomes the root, and the old one is gone. */
-static int enter_view(void)
+static void close_all(void)
 {
-    struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
-    if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        return -1;
-    return mount_setattr(AT_FDCWD, "/dev", 0, &read_only, sizeof read_only) < 0 ||
-                   mount_setattr(AT_FDCWD, "/", 0, &read_only, sizeof read_only) < 0
-               ? -1
-               : 0;
+    for (int fd = 0; fd < 3; fd++)
+        close(fd);
+    close_range(3, UINT_MAX, 0);
 }
 
-/* The first process of its namespace: with its end all others in it end. It has nothing to do but to be
- * there, and to bury processes that lost their parents. */
+/* The first process of its namespace. It has nothing to do but to be there, and to bury processes that lost
+ * their parents. */
 static pid_t start_first(bool *sees_proc)
 {
     int told[2];
@@ -244,12 +110,11 @@ static pid_t start_first(bool *sees_proc)
     pid_t first = fork();
     if (first == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        answer = mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0 ? 'y' : 'n';
+        answer = view_mount_proc() == 0 ? 'y' : 'n';
         ssize_t ignored = write(told[1], &answer, 1);
         (void)ignored;
-        for (int fd = 0; fd < 3; fd++)
-            close(fd);
-        close_range(3, UINT_MAX, 0);
+        user_drop_capabilities();
+        close_all();
         signal(SIGCHLD, SIG_IGN);
         for (;;)
             pause();
@@ -262,139 +127,181 @@ static pid_t start_first(bool *sees_proc)
     return first;
 }
 
-/* Ends as the engine did, when nothing of it is left. */
-__attribute__((noreturn)) static void end_alike(pid_t engine, pid_t first)
+static void kill_children(void)
 {
-    int status;
-    sigset_t none;
-    signal(SIGTERM, SIG_IGN); /* it goes to the whole group, and is the engine's to answer */
-    for (int fd = 0; fd < 3; fd++)
+    char path[80], text[1 << 16], *end;
+    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
         close(fd);
-    close_range(3, UINT_MAX, 0);
-    while (waitpid(engine, &status, 0) < 0)
-        if (errno != EINTR)
-            _exit(EXIT_LAUNCH);
-    kill(first, SIGKILL);
-    waitpid(first, NULL, 0); /* returns when all processes of the namespace are gone */
-    if (WIFEXITED(status))
-        _exit(WEXITSTATUS(status));
-    signal(WTERMSIG(status), SIG_DFL);
+    text[got > 0 ? got : 0] = '\0';
+    for (char *at = text;; at = end) {
+        long child = strtol(at, &end, 10);
+        if (end == at)
+            return;
+        kill((pid_t)child, SIGKILL);
+    }
+}
+
+/* Ends the engine and all that it started. With a scope of signals no process can escape by starting another:
+ * the kernel sends to all of them at once. */
+static void end_all(const struct keeper *keeper)
+{
+    if (keeper->first)
+        kill(keeper->first, SIGKILL);
+    else if (keeper->scoped)
+        kill(-1, SIGKILL);
+    else
+        kill_children();
+}
+
+static long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long)now.tv_sec * 1000 + now.tv_nsec / MS;
+}
+
+/* Buries what has ended; true when nothing is left. *status: of the engine, once *ended. */
+static bool bury(const struct keeper *keeper, bool *ended, int *status)
+{
+    for (;;) {
+        int how;
+        pid_t pid = waitpid(-1, &how, WNOHANG);
+        if (pid == 0)
+            return false;
+        if (pid < 0 && errno != EINTR)
+            return true;
+        if (pid == keeper->engine) {
+            *status = how;
+            *ended = true;
+        }
+    }
+}
+
+/* Ends as the engine did, by a signal (0: none) or with an exit status. */
+__attribute__((noreturn)) static void end_alike(int number, int status)
+{
+    sigset_t none;
+    if (!number)
+        _exit(status);
+    signal(number, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    kill(getpid(), WTERMSIG(status));
+    kill(getpid(), number);
     _exit(EXIT_LAUNCH);
 }
 
-/* No capability, not even inside its namespaces, and no way to get one by executing something. */
-static int drop_capabilities(void)
+/* Waits for the engine's end, and ends as it did when nothing of it is left. One that was to be ended was
+ * killed, even if it happened to end by itself before. */
+__attribute__((noreturn)) static void keep(const struct keeper *keeper, const sigset_t *awaited)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {{0}};
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
-        if (prctl(PR_CAPBSET_DROP, capability) < 0)
-            return -1;
-    if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                                     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED) < 0)
-        return -1;
-    return (int)syscall(SYS_capset, &header, none);
+    bool ended = false, asked = false;
+    int status = 0;
+    signal(SIGTERM, SIG_IGN); /* it goes to the whole group, and is the engine's to answer */
+    close_all();
+    while (!bury(keeper, &ended, &status) && !ended)
+        if (sigwaitinfo(awaited, NULL) == SIGHUP) {
+            asked = true;
+            end_all(keeper);
+        }
+    for (long start = now_ms(); now_ms() - start < PATIENCE_MS;) {
+        end_all(keeper);
+        if (bury(keeper, &ended, &status))
+            break;
+        asked |= sigtimedwait(awaited, NULL, &(struct timespec){.tv_nsec = LOOK_MS * MS}) == SIGHUP;
+    }
+    asked |= sigtimedwait(awaited, NULL, &(struct timespec){0}) == SIGHUP; /* which comes before SIGCHLD */
+    end_alike(asked ? SIGKILL : WIFSIGNALED(status) ? WTERMSIG(status) : 0, WEXITSTATUS(status));
 }
 
-static void die(const char *what)
+/* The process goes on as a child; its parent keeps it. */
+static void part(struct keeper *keeper)
 {
-    fprintf(stderr, "assay-launch: %s: %s\n", what, strerror(errno));
-    _exit(EXIT_LAUNCH);
+    sigset_t awaited, none;
+    pid_t self = getpid(), parent = getppid();
+    sigemptyset(&none);
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGHUP);
+    sigprocmask(SIG_BLOCK, &awaited, NULL);
+    keeper->engine = fork();
+    if (keeper->engine < 0)
+        sandbox_die("cannot start the engine's process");
+    if (keeper->engine > 0) {
+        if (!keeper->free)
+            user_drop_capabilities();
+        if (!keeper->first && !keeper->scoped)
+            prctl(PR_SET_DUMPABLE, 0); /* nothing else may keep the engine from looking into it */
+        prctl(PR_SET_PDEATHSIG, SIGHUP);
+        if (getppid() != parent)
+            raise(SIGHUP); /* it died before we asked */
+        keep(keeper, &awaited);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!keeper->first && getppid() != self)
+        _exit(EXIT_LAUNCH);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Enters the view, and goes on in a child that is in the new namespace of processes. */
-static void go_on_inside(const struct sandbox *sandbox, struct walls *walls)
+static void go_on_inside(struct entrance *entrance)
 {
+    struct walls *walls = entrance->walls;
     bool sees_proc = false;
-    pid_t first = start_first(&sees_proc);
-    if (first < 0)
-        die("cannot start the first process of a namespace");
+    struct keeper keeper = {.first = start_first(&sees_proc)};
+    if (keeper.first < 0)
+        sandbox_die("cannot start the first process of a namespace");
     if (walls->view) {
         /* A container may forbid a /proc of one's own; then the engine has the container's, to read. */
-        if (!sees_proc && mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) < 0)
-            die("cannot give the engine /proc");
-        if (enter_view())
-            die("cannot enter the sandbox");
+        if (!sees_proc && view_show_proc() < 0)
+            sandbox_die("cannot give the engine /proc");
+        if (view_enter())
+            sandbox_die("cannot enter the sandbox");
         walls->processes = sees_proc;
     }
-    pid_t engine = fork();
-    if (engine < 0)
-        die("cannot start a process in a namespace");
-    if (engine > 0)
-        end_alike(engine, first);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (walls->view && chdir(sandbox->scratch) < 0)
-        die(sandbox->scratch);
-    if (drop_capabilities())
-        die("cannot give up capabilities");
-    walls->network = true;
+    part(&keeper);
+    if (walls->view && chdir(entrance->sandbox->scratch) < 0)
+        sandbox_die(entrance->sandbox->scratch);
+    if (entrance->nobody && user_become_nobody(entrance->proc, &walls->counted))
+        sandbox_die("cannot become an unprivileged user");
+    walls->user = !entrance->root || entrance->nobody;
+    walls->network = walls->signals = true;
 }
 
-static const uint64_t reading =
-    LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-static const uint64_t writing = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                                LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-                                LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
-                                LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
-
-static void allow(int rules, const char *path, uint64_t access)
+/* Without namespaces: what the engine leaves behind becomes ours, and signals of ours reach only it, where
+ * the kernel can do that. Then the engine's own do not reach us either. */
+static void go_on_outside(struct entrance *entrance)
 {
-    struct stat status;
-    struct landlock_path_beneath_attr rule = {.allowed_access = access,
-                                              .parent_fd = open(path, O_PATH | O_CLOEXEC)};
-    if (rule.parent_fd < 0)
-        return; /* not there */
-    if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
-        rule.allowed_access &=
-            LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
-    syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-    close(rule.parent_fd);
-}
-
-/* The same view of files by the kernel's other means. */
-static bool lock_files(const struct sandbox *sandbox)
-{
-    struct landlock_ruleset_attr handled = {.handled_access_fs = reading | writing};
-    int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
-    if (rules < 0)
-        return false;
-    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
-        allow(rules, system_folders[i], reading);
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        allow(rules, settings[i], reading);
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        allow(rules, devices[i], reading | writing);
-    for (size_t i = 0; i < sandbox->n_seen; i++)
-        allow(rules, sandbox->seen[i], is_device(sandbox->seen[i]) ? reading | writing : reading);
-    allow(rules, "/proc/self", reading);
-    allow(rules, "/proc/cpuinfo", reading);
-    allow(rules, "/proc/meminfo", reading);
-    for (size_t i = 0; i < sandbox->n_written; i++)
-        allow(rules, sandbox->written[i], reading | writing);
-    allow(rules, sandbox->scratch, reading | writing);
-    bool locked = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
-    close(rules);
-    return locked;
+    struct keeper keeper = {.free = entrance->sandbox->off};
+    pid_t parent = getppid();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    keeper.scoped = landlock_scope_signals() && kill(parent, 0) < 0 && errno == EPERM;
+    part(&keeper);
+    entrance->walls->user = !entrance->root;
+    entrance->walls->signals = keeper.scoped;
+    if (entrance->sandbox->off)
+        landlock_scope_signals();
 }
 
 void sandbox_enter(const struct sandbox *sandbox, struct walls *walls)
 {
     *walls = (struct walls){0};
-    if (make_namespaces(walls) == 0) {
-        walls->view = build_view(sandbox) == 0;
-        if (!walls->view) {
-            note(walls, "cannot build a file system of its own");
-            umount2(sandbox->scratch, MNT_DETACH); /* if it had come that far */
-            if (chdir(sandbox->scratch) < 0)
-                die(sandbox->scratch);
-        }
-        go_on_inside(sandbox, walls);
-    } else
-        drop_capabilities(); /* which only root has */
-    if (!walls->view)
-        walls->landlock = lock_files(sandbox);
+    struct entrance entrance = {.sandbox = sandbox,
+                                .walls = walls,
+                                .proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
+                                .root = user_is_root()};
+    if (!sandbox->off && make_namespaces(&entrance) == 0) {
+        build_view(&entrance);
+        go_on_inside(&entrance);
+    } else {
+        go_on_outside(&entrance);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* which a change of user took back */
+    if (!sandbox->off && user_drop_capabilities() && walls->network)
+        sandbox_die("cannot give up capabilities");
+    if (!sandbox->off && !walls->view)
+        landlock_enter(sandbox, walls);
+    close(entrance.proc);
 }

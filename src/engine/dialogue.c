@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 20, TICK_MS = 50 };
+enum { BUFFER = 1 << 20, TICK_MS = 50, GRACE_MS = 500 };
 
 static const size_t default_memory = (size_t)4 << 30;
 
@@ -35,12 +35,14 @@ int dialogue_start(struct dialogue *dialogue, const struct engine_spec *spec, co
     return status;
 }
 
+/* It was killed, or has ended. */
 static void wait_for_end(struct dialogue *dialogue)
 {
     struct worker *worker = &dialogue->worker;
     while (!worker_reap(worker)) {
         worker_read_log(worker, dialogue->buffer, BUFFER);
-        poll(&(struct pollfd){.fd = worker->process, .events = POLLIN}, 1, TICK_MS);
+        if (poll(&(struct pollfd){.fd = worker->process, .events = POLLIN}, 1, GRACE_MS) == 0)
+            worker_signal(worker, SIGKILL);
     }
     uint64_t before;
     do {

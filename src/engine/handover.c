@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/str.h"
 #include "case/case_gradient.h"
 
 #include <stdlib.h>
@@ -35,19 +36,27 @@ static bool goes_as_bytes(struct pool *pool, const struct model *model)
     return model_size(model) <= HANDOVER_BYTES || !pool_is_local(pool);
 }
 
-/* Lets the engines see the model's folder, where its weights lie, too, and where a link to it leads. */
-static void show_folder(struct pool *pool, const char *path)
+/* Lets the engines see the model and the files of its external data, which lie below its folder, and nothing
+ * else there. */
+static void show_files(struct handover *handover, struct pool *pool, const struct model *model)
 {
-    char *folder = memory_strdup(path), *whole = realpath(path, NULL);
-    if (strrchr(folder, '/') > folder)
-        *strrchr(folder, '/') = '\0';
-    pool_see(pool, folder);
-    if (whole && strrchr(whole, '/') > whole) {
-        *strrchr(whole, '/') = '\0';
-        pool_see(pool, whole);
+    size_t count = 0, room = 0;
+    const char *location, *slash = strrchr(handover->file, '/');
+    char **paths = memory_grow(NULL, &room, 2, sizeof *paths);
+    paths[count++] = memory_strdup(handover->file);
+    while ((location = model_external_file(model, count - 1))) {
+        struct str path;
+        str_init(&path);
+        str_append(&path, handover->file, (size_t)(slash - handover->file) + 1);
+        str_add(&path, location);
+        paths = memory_grow(paths, &room, count + 2, sizeof *paths);
+        paths[count++] = str_detach(&path);
     }
-    free(whole);
-    free(folder);
+    paths[count] = NULL;
+    handover->view = pool_view_open(pool, (const char *const *)paths);
+    while (count--)
+        free(paths[count]);
+    free(paths);
 }
 
 static int open_path(struct handover *handover, struct pool *pool, const struct model *model,
@@ -63,7 +72,7 @@ static int open_path(struct handover *handover, struct pool *pool, const struct 
     else if (write_out(handover, pool, model, err))
         return -1;
     if (model->path && handover->file)
-        show_folder(pool, handover->file);
+        show_files(handover, pool, model);
     handover->path = handover->file;
     return handover->path ? 0 : -1;
 }
@@ -135,6 +144,7 @@ void handover_close(struct handover *handover)
 {
     if (handover->folder)
         file_remove_tree(handover->folder, NULL);
+    pool_view_close(handover->view);
     free(handover->packed);
     free(handover->file);
     free(handover->folder);

@@ -9,8 +9,8 @@
  * weights in memory. An engine that does not see this machine's file system (a launcher: ssh, docker) always
  * gets bytes, up to protobuf's 2 GB.
  *
- * In their sandboxes workers read the folders of handovers and those of models that go by path, which
- * handover_open shows to the pool; they write only to their own scratch folders.
+ * In their sandboxes workers read the folders of handovers, and of models that go by path the file and its
+ * external data, from handover_open to handover_close; they write only to their own scratch folders.
  */
 #ifndef ENGINE_HANDOVER_H
 #define ENGINE_HANDOVER_H
@@ -29,6 +29,7 @@ struct handover {
     /* What owns the memory and the files above. */
     uint8_t *packed;
     char *file, *folder;
+    struct pool_view *view;
 };
 
 /* Fails with ERROR_LIMIT when the model is larger than the memory that an engine may take: the engine could

@@ -1,20 +1,23 @@
 #define _GNU_SOURCE
 #include "engine/orphans.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Rounds until nothing more is adopted, and microseconds between them: a process that starts others as fast
- * as it can may win a few. */
-enum { ROUNDS = 200, NAP = 1000, TEXT = 1 << 16 };
+/* How long processes that start others as fast as they can may hold Assay, and the pause between two looks.
+ */
+static const int64_t patience = 250 * (int64_t)1000000;
+enum { NAP = 200, TEXT = 1 << 16 };
 
 struct living {
     pid_t pid;
@@ -82,8 +85,9 @@ static size_t kill_adopted(void)
 
 static void end_adopted(void)
 {
-    for (int round = 0; adopting && round < ROUNDS && kill_adopted(); round++)
-        usleep(NAP); /* who is left after the last round is met again when the next worker ends */
+    int64_t until = adopting ? clock_ns() + patience : 0;
+    while (adopting && kill_adopted() && clock_ns() < until)
+        usleep(NAP); /* who is left after the last look is met again when the next worker ends */
 }
 
 static void adopt(bool on)

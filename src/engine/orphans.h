@@ -1,7 +1,7 @@
 /*
  * What an ended engine leaves behind. A process that an engine started and that left its group (setsid)
- * survives a signal to the group. Where the engine has a namespace of its own for processes, the kernel ends
- * such a process with it; elsewhere Assay adopts it, and ends it here.
+ * survives a signal to the group. Usually assay-launch ends it with the engine; when that was killed itself,
+ * Assay adopts it, and ends it here.
  */
 #ifndef ENGINE_ORPHANS_H
 #define ENGINE_ORPHANS_H

@@ -64,11 +64,19 @@ struct pool {
     size_t n_checks, check_room;
     struct pollfd *polls;
     size_t poll_room;
-    uint8_t *buffer;   /* for reading, shared by all workers */
-    int64_t left;      /* when the workers were last looked after */
-    const char **seen; /* what workers may read, NULL-terminated; or NULL */
-    size_t n_seen, seen_room;
+    uint8_t *buffer;          /* for reading, shared by all workers */
+    int64_t left;             /* when the workers were last looked after */
+    char *handed;             /* the folder of what is handed over; NULL: none yet */
+    struct pool_view **views; /* what else workers may read */
+    size_t n_views, view_room;
     struct progress *shown; /* counts the runs; NULL: nobody does */
+};
+
+/* The one that is the last to need it, the pool or whoever made it, frees it. */
+struct pool_view {
+    bool closed, forgotten; /* by its maker, by the pool */
+    size_t count;
+    char **paths;
 };
 
 struct pool *pool_new(const struct pool_options *options)
@@ -227,26 +235,89 @@ int pool_folder(struct pool *pool, char **folder, struct error *err)
     return scratch_add_handed(&pool->scratch, folder, err);
 }
 
-/* Whether the path lies in one of the folders that are seen already. */
-static bool is_seen(const struct pool *pool, const char *path)
+/* Whether the path is the other one or lies below it. */
+static bool is_within(const char *path, const char *folder)
 {
-    for (size_t i = 0; i < pool->n_seen; i++) {
-        size_t length = strlen(pool->seen[i]);
-        if (strncmp(path, pool->seen[i], length) == 0 && (path[length] == '/' || !path[length]))
-            return true;
-    }
-    return false;
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || !path[length]);
 }
 
-void pool_see(struct pool *pool, const char *path)
+static bool is_shown(const struct pool *pool, const char *path)
 {
-    if (is_seen(pool, path))
-        return;
-    pool->seen = memory_grow(pool->seen, &pool->seen_room, pool->n_seen + 2, sizeof *pool->seen);
-    pool->seen[pool->n_seen++] = arena_strdup(&pool->arena, path);
-    pool->seen[pool->n_seen] = NULL;
+    for (size_t i = 0; i < pool->n_views; i++)
+        for (size_t k = 0; k < pool->views[i]->count; k++)
+            if (is_within(path, pool->views[i]->paths[k]))
+                return true;
+    return pool->handed && is_within(path, pool->handed);
+}
+
+static void outdate_seats(struct pool *pool)
+{
     for (size_t i = 0; i < pool->n_seats; i++)
-        pool->seats[i]->outdated = pool->seats[i]->worker.wrapped;
+        pool->seats[i]->outdated = pool->seats[i]->worker.walled;
+}
+
+struct pool_view *pool_view_open(struct pool *pool, const char *const *paths)
+{
+    struct pool_view *view = memory_zeroed(1, sizeof *view);
+    size_t room = 0;
+    for (size_t i = 0; paths[i]; i++) {
+        if (!is_shown(pool, paths[i]))
+            outdate_seats(pool);
+        view->paths = memory_grow(view->paths, &room, i + 1, sizeof *view->paths);
+        view->paths[view->count++] = memory_strdup(paths[i]);
+    }
+    pool->views = memory_grow(pool->views, &pool->view_room, pool->n_views + 1, sizeof *pool->views);
+    pool->views[pool->n_views++] = view;
+    return view;
+}
+
+static void free_view(struct pool_view *view)
+{
+    for (size_t i = 0; i < view->count; i++)
+        free(view->paths[i]);
+    free(view->paths);
+    free(view);
+}
+
+void pool_view_close(struct pool_view *view)
+{
+    if (view && view->forgotten)
+        free_view(view);
+    else if (view)
+        view->closed = true;
+}
+
+/* Forgets views that nobody needs any more; all: every view. */
+static void forget_views(struct pool *pool, bool all)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < pool->n_views; i++) {
+        struct pool_view *view = pool->views[i];
+        if (view->closed)
+            free_view(view);
+        else if (all)
+            view->forgotten = true;
+        else
+            pool->views[kept++] = view;
+    }
+    pool->n_views = kept;
+}
+
+/* What a worker that is started now may read: NULL-terminated, to be freed; the strings are the pool's. */
+static const char **list_seen(struct pool *pool)
+{
+    forget_views(pool, false);
+    size_t count = 0, room = 0;
+    const char **seen = memory_grow(NULL, &room, 2, sizeof *seen);
+    seen[count++] = pool->handed;
+    for (size_t i = 0; i < pool->n_views; i++)
+        for (size_t k = 0; k < pool->views[i]->count; k++) {
+            seen = memory_grow(seen, &room, count + 2, sizeof *seen);
+            seen[count++] = pool->views[i]->paths[k];
+        }
+    seen[count] = NULL;
+    return seen;
 }
 
 /* A folder for a worker, in a view that has what was handed over. */
@@ -254,9 +325,8 @@ static int worker_folder(struct pool *pool, char **folder, struct error *err)
 {
     if (!pool->scratch.folder && scratch_open(&pool->scratch, err))
         return -1;
-    char *handed = file_join(pool->scratch.folder, SCRATCH_HANDED);
-    pool_see(pool, handed);
-    free(handed);
+    if (!pool->handed)
+        pool->handed = file_join(pool->scratch.folder, SCRATCH_HANDED);
     return scratch_add(&pool->scratch, folder, err);
 }
 
@@ -292,14 +362,16 @@ static int start_seat(struct pool *pool, const struct engine *engine, bool watch
     char *scratch = NULL;
     int status = worker_folder(pool, &scratch, err);
     if (!status) {
+        const char **seen = list_seen(pool);
         struct worker_box box = {.spec = engine->spec,
                                  .libexec = pool->libexec,
                                  .scratch = scratch,
                                  .memory = engine->limits.memory,
                                  .watched = watched,
                                  .sandbox = pool->options.sandbox,
-                                 .seen = pool->seen};
+                                 .seen = seen};
         status = seat_start(seat, &box, &engine->limits, err);
+        free(seen);
     }
     free(scratch);
     if (status)
@@ -933,7 +1005,9 @@ void pool_free(struct pool *pool)
     scratch_close(&pool->scratch);
     free(pool->engines);
     free(pool->seats);
-    free(pool->seen);
+    forget_views(pool, true);
+    free(pool->views);
+    free(pool->handed);
     free(pool->polls);
     free(pool->buffer);
     free(pool->libexec);

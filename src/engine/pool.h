@@ -75,9 +75,11 @@ bool pool_is_local(const struct pool *pool);
 /* The smallest memory limit of the engines in the pool, in bytes. */
 size_t pool_memory(const struct pool *pool);
 
-/* From now on workers can read this file or folder in their sandboxes; those that cannot are replaced before
- * the next job. */
-void pool_see(struct pool *pool, const char *path);
+/* From now on workers can read these files and folders (absolute paths, NULL-terminated) in their sandboxes;
+ * those that cannot are replaced before the next job. It lasts until pool_view_close, before or after the
+ * pool's end: workers that are started later see them no more. */
+struct pool_view *pool_view_open(struct pool *pool, const char *const *paths);
+void pool_view_close(struct pool_view *view); /* accepts NULL */
 
 /* Makes a new folder that all workers can read; *folder is a heap path. It is removed with the pool at the
  * latest. */

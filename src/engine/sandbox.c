@@ -18,22 +18,54 @@
 
 extern char **environ;
 
-enum { MAX_SEEN = 56, MAX_WRITTEN = 8 };
+enum { MAX_WRITTEN = 8 };
 
 /* What tells libraries how to compute, where to find themselves and how to speak, and what the tools of
- * developers need. Variables of single engines stand in their engine files. */
+ * developers need. Each is named: by their beginnings, tokens and keys would pass (NODE_AUTH_TOKEN,
+ * NVIDIA_API_KEY). Variables of single engines stand in their engine files. */
 static const char *const known_variables[] = {
-    "PATH",    "LANG",    "LANGUAGE",   "LC_*",     "TZ",         "TERM",       "CI",      "NO_COLOR",
-    "ASSAY_*", "LD_*",    "OMP_*",      "GOMP_*",   "KMP_*",      "OPENBLAS_*", "GOTO_*",  "BLIS_*",
-    "MKL_*",   "CUDA_*",  "NVIDIA_*",   "HIP_*",    "ROCM_*",     "ROCR_*",     "HSA_*",   "NODE_*",
-    "PYTHON*", "PYENV_*", "PROTOCOL_*", "MALLOC_*", "GLIBC_*",    "ASAN_*",     "UBSAN_*", "LSAN_*",
-    "TSAN_*",  "MSAN_*",  "LLVM_*",     "GCOV_*",   "VALGRIND_*", NULL};
+    "PATH", "TZ", "TERM", "CI", "NO_COLOR",
+    /* language */
+    "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "LC_MONETARY",
+    "LC_MESSAGES", "LC_PAPER", "LC_NAME", "LC_ADDRESS", "LC_TELEPHONE", "LC_MEASUREMENT", "LC_IDENTIFICATION",
+    /* loader and C library */
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_BIND_NOW", "LD_DEBUG", "LD_DEBUG_OUTPUT", "LD_SHOW_AUXV",
+    "GLIBC_TUNABLES", "MALLOC_ARENA_MAX", "MALLOC_ARENA_TEST", "MALLOC_CHECK_", "MALLOC_PERTURB_",
+    "MALLOC_MMAP_MAX_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_CONF",
+    /* OpenMP */
+    "OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OMP_DYNAMIC", "OMP_SCHEDULE", "OMP_PROC_BIND", "OMP_PLACES",
+    "OMP_WAIT_POLICY", "OMP_STACKSIZE", "OMP_NESTED", "OMP_MAX_ACTIVE_LEVELS", "OMP_CANCELLATION",
+    "OMP_DISPLAY_ENV", "OMP_DISPLAY_AFFINITY", "OMP_DEFAULT_DEVICE", "OMP_TARGET_OFFLOAD", "OMP_TOOL",
+    "GOMP_CPU_AFFINITY", "GOMP_DEBUG", "GOMP_SPINCOUNT", "GOMP_STACKSIZE", "KMP_AFFINITY", "KMP_BLOCKTIME",
+    "KMP_DUPLICATE_LIB_OK", "KMP_HW_SUBSET", "KMP_INIT_AT_FORK", "KMP_LIBRARY", "KMP_SETTINGS",
+    "KMP_STACKSIZE",
+    /* linear algebra */
+    "OPENBLAS_NUM_THREADS", "OPENBLAS_DEFAULT_NUM_THREADS", "OPENBLAS_CORETYPE", "OPENBLAS_VERBOSE",
+    "OPENBLAS_MAIN_FREE", "OPENBLAS_THREAD_TIMEOUT", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE",
+    "BLIS_ARCH_DEBUG", "MKL_NUM_THREADS", "MKL_DYNAMIC", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS",
+    "MKL_DEBUG_CPU_TYPE", "MKL_THREADING_LAYER", "MKL_INTERFACE_LAYER", "MKL_SERVICE_FORCE_INTEL",
+    "MKL_VERBOSE",
+    /* graphics processors */
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH", "CUDA_CACHE_DISABLE",
+    "CUDA_CACHE_PATH", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS",
+    "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "HIP_VISIBLE_DEVICES",
+    "HIP_PATH", "ROCM_PATH", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "HSA_ENABLE_SDMA",
+    /* interpreters */
+    "NODE_PATH", "NODE_OPTIONS", "NODE_ENV", "NODE_NO_WARNINGS", "NODE_ICU_DATA", "NODE_DISABLE_COLORS",
+    "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONHASHSEED", "PYTHONWARNINGS", "PYTHONFAULTHANDLER",
+    "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONVERBOSE", "PYTHONSAFEPATH",
+    "PYENV_ROOT", "PYENV_VERSION", "PYENV_DIR", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION",
+    /* sanitizers, coverage, profilers */
+    "ASAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "MSAN_OPTIONS",
+    "LLVM_PROFILE_FILE", "LLVM_SYMBOLIZER_PATH", "GCOV_PREFIX", "GCOV_PREFIX_STRIP", "VALGRIND_LIB",
+    "VALGRIND_OPTS", NULL};
 
 static const char data_folder[] = "ASSAY_DATA=";
 
 struct seen {
-    const char *paths[MAX_SEEN + 1];
-    size_t count;
+    const char **paths;
+    size_t count, room;
     struct arena *arena;
 };
 
@@ -49,11 +81,10 @@ enum sandbox_mode sandbox_mode_for(enum sandbox_mode asked, const struct engine_
 
 static void add_one(struct seen *seen, const char *path)
 {
-    for (size_t i = 0; i < seen->count; i++)
-        if (text_equal(seen->paths[i], path))
-            return;
-    if (seen->count < MAX_SEEN && *path == '/' && path[1])
-        seen->paths[seen->count++] = arena_strdup(seen->arena, path);
+    if (*path != '/' || !path[1])
+        return;
+    seen->paths = memory_grow(seen->paths, &seen->room, seen->count + 1, sizeof *seen->paths);
+    seen->paths[seen->count++] = arena_strdup(seen->arena, path);
 }
 
 /* As it is written, and as it is called without links: programs ask for either. */
@@ -63,7 +94,8 @@ static void add(struct seen *seen, const char *path)
     if (*path != '/' || !realpath(path, whole))
         return;
     add_one(seen, path);
-    add_one(seen, whole);
+    if (!text_equal(path, whole))
+        add_one(seen, whole);
 }
 
 static bool is_home(const char *path)
@@ -157,10 +189,29 @@ static void add_user_packages(struct seen *seen)
         add(seen, path);
 }
 
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Each path once, NULL-terminated, in the arena. */
+static const char *const *finish_list(struct seen *seen)
+{
+    const char **list = arena_array(seen->arena, seen->count + 1, sizeof *list);
+    size_t count = 0;
+    if (seen->count)
+        qsort(seen->paths, seen->count, sizeof *seen->paths, by_path);
+    for (size_t i = 0; i < seen->count; i++)
+        if (!count || !text_equal(list[count - 1], seen->paths[i]))
+            list[count++] = seen->paths[i];
+    free(seen->paths);
+    return list;
+}
+
 const char *const *sandbox_sees(const struct engine_spec *spec, const char *libexec,
                                 const char *const *further, struct arena *arena)
 {
-    struct seen seen = {.count = 0, .arena = arena};
+    struct seen seen = {.arena = arena};
     char *data = paths_data();
     add(&seen, libexec);
     add(&seen, data);
@@ -182,9 +233,7 @@ const char *const *sandbox_sees(const struct engine_spec *spec, const char *libe
         add(&seen, spec->see[i]);
     for (size_t i = 0; further && further[i]; i++)
         add(&seen, further[i]);
-    const char **list = arena_array(arena, seen.count + 1, sizeof *list);
-    memcpy(list, seen.paths, seen.count * sizeof *list);
-    return list;
+    return finish_list(&seen);
 }
 
 const char *const *sandbox_writes(const struct engine_spec *spec, struct arena *arena)
@@ -213,17 +262,13 @@ static bool is_replaced(const char *variable, const char *const *environment)
     return false;
 }
 
-/* Whether one of the names, NULL-terminated, is the variable's; "NAME*" means all that begin so. */
+/* Whether one of the names, NULL-terminated, is the variable's. */
 static bool is_named(const char *variable, const char *const *names)
 {
     size_t length = strcspn(variable, "=");
-    for (size_t i = 0; names && names[i]; i++) {
-        size_t size = strlen(names[i]);
-        bool beginning = size && names[i][size - 1] == '*';
-        if (beginning ? strncmp(names[i], variable, size - 1) == 0
-                      : size == length && strncmp(names[i], variable, length) == 0)
+    for (size_t i = 0; names && names[i]; i++)
+        if (strlen(names[i]) == length && strncmp(names[i], variable, length) == 0)
             return true;
-    }
     return false;
 }
 
@@ -268,12 +313,14 @@ static const char *value_of(const char *text, const char *key, char *value, size
 
 static void describe(const char *text, struct str *out)
 {
-    char files[40], processes[40], network[40], why[240];
+    char files[40], processes[40], network[40], user[40], why[640];
     value_of(text, "files=", files, sizeof files);
     value_of(text, "processes=", processes, sizeof processes);
     value_of(text, "network=", network, sizeof network);
+    value_of(text, "user=", user, sizeof user);
     value_of(text, "why=", why, sizeof why);
-    bool all = text_equal(files, "namespace") && text_equal(processes, "namespace");
+    bool root = text_equal(user, "root");
+    bool all = text_equal(files, "namespace") && text_equal(processes, "namespace") && !root;
     if (text_equal(files, "none"))
         str_add(out, "Files: no wall. An engine reads and writes what this user may.\n");
     else
@@ -285,10 +332,14 @@ static void describe(const char *text, struct str *out)
     str_add(out,
             text_equal(processes, "namespace")
                 ? "Processes: an engine sees no others, and all that it starts end with it (PID namespace).\n"
-                : "Processes: an engine sees those of others, and may leave some behind.\n");
+                : "Processes: an engine sees those of others, and reaches none of them by signals.\n");
     str_printf(out, "Network: none (%s).\n",
                text_equal(network, "namespace") ? "network namespace and seccomp" : "seccomp");
-    str_add(out, "Memory, size of files, number of files: limited (setrlimit).\n");
+    if (root)
+        str_add(out, "User: root starts engines, and they stay root, without its capabilities.\n");
+    else if (geteuid() == 0)
+        str_add(out, "User: root starts engines, and they run as nobody.\n");
+    str_add(out, "Memory, size of files, number of files: limited (setrlimit), and memory watched.\n");
     if (!all)
         str_printf(out, "Not everything stands: %s. --sandbox strict refuses to run here.\n",
                    *why ? why : "no private /proc may be mounted");
@@ -345,18 +396,25 @@ int sandbox_describe(const char *libexec, struct str *out, struct error *err)
 
 void sandbox_warn(const char *libexec, struct str *out)
 {
-    char text[WALLS_TEXT], files[40], processes[40];
+    char text[WALLS_TEXT], files[40], processes[40], user[40];
     struct error ignored;
     if (ask(libexec, text, &ignored))
         return; /* no engine starts then, and says why */
     value_of(text, "files=", files, sizeof files);
     value_of(text, "processes=", processes, sizeof processes);
-    bool open = text_equal(files, "none"), seen = !text_equal(processes, "namespace");
-    if (open || seen)
+    value_of(text, "user=", user, sizeof user);
+    struct str what;
+    str_init(&what);
+    if (text_equal(files, "none"))
+        str_add(&what, "reads and writes what this user may");
+    if (!text_equal(processes, "namespace"))
+        str_printf(&what, "%ssees other processes", what.length ? ", and " : "");
+    if (text_equal(user, "root"))
+        str_printf(&what, "%sstays root", what.length ? ", and " : "");
+    if (what.length)
         str_printf(
             out,
-            "The sandbox is not whole on this machine: an engine %s%s%s; 'assay engines --sandbox' says "
-            "why.",
-            open ? "reads and writes what this user may" : "", open && seen ? ", and " : "",
-            seen ? "sees other processes" : "");
+            "The sandbox is not whole on this machine: an engine %s; 'assay engines --sandbox' says why.",
+            what.data);
+    str_release(&what);
 }

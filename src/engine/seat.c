@@ -626,9 +626,9 @@ static void check_deadline(struct seat *seat, int64_t now)
 static int64_t next_look(const struct seat *seat, int64_t now, size_t left)
 {
     int64_t took = clock_ns() - now, wait = (int64_t)((double)left / taking_rate);
-    wait = wait < seat->watch_every ? wait : seat->watch_every;
+    wait = wait > LOOK_PART * took ? wait : LOOK_PART * took;
     wait = wait > watch_closely ? wait : watch_closely;
-    return now + (wait > LOOK_PART * took ? wait : LOOK_PART * took);
+    return now + (wait < seat->watch_every ? wait : seat->watch_every);
 }
 
 static void check_memory(struct seat *seat, int64_t now)

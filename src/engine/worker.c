@@ -192,7 +192,8 @@ int worker_start(struct worker *worker, const struct worker_box *box, struct err
     worker->exit_status = -1;
     worker->resident_before = own_peak();
     worker->kills_before = footprint_kills();
-    worker->wrapped = mode_of(box) != SANDBOX_OFF;
+    worker->walled = mode_of(box) != SANDBOX_OFF;
+    worker->kept = !box->spec->launcher;
     if (pipes_open(&pipes, err))
         return -1;
     orphans_worker_comes(box->spec->launcher);
@@ -242,7 +243,8 @@ void worker_signal(struct worker *worker, int number)
 {
     if (worker->ended)
         return; /* the number may be somebody else's by now */
-    kill(-worker->pid, number);
+    bool ask = number == SIGKILL && worker->kept && !worker->killed;
+    kill(ask ? worker->pid : -worker->pid, ask ? SIGHUP : number);
     worker->killed = worker->killed || number == SIGKILL;
 }
 

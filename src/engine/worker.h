@@ -46,7 +46,8 @@ struct worker {
     size_t log_length;
     uint64_t log_total; /* bytes it ever wrote there */
     char *scratch;
-    bool wrapped;          /* the engine is a child of the process, which ends as it does */
+    bool walled;           /* it sees the files that it was started with, and no others */
+    bool kept;             /* assay-launch waits for the engine, its child, and ends as it does */
     bool killed;           /* Assay sent SIGKILL */
     long resident_before;  /* Assay's own resident memory when the worker was started, in KB: a child's
                               ru_maxrss is never below it */
@@ -63,7 +64,10 @@ void worker_release(
 
 void worker_unshare(struct worker *worker); /* it does not use the shared memory */
 
-void worker_signal(struct worker *worker, int number); /* sends a signal to its process group */
+/* Sends a signal to its process group. The first SIGKILL is a request to assay-launch, which ends the engine
+ * and all that it started, also what left the group; the next one is meant as it is, should that one not be
+ * up to it. */
+void worker_signal(struct worker *worker, int number);
 void worker_close_input(struct worker *worker);
 
 /* True when the process has ended; then its group and what else it left behind is killed, its status is

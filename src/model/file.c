@@ -155,6 +155,14 @@ bool model_is_external(const struct model *model)
     return false;
 }
 
+const char *model_external_file(const struct model *model, size_t number)
+{
+    for (const struct model_file *file = model->files; file; file = file->next)
+        if (file->location && number-- == 0)
+            return file->location;
+    return NULL;
+}
+
 const uint8_t *model_own_bytes(const struct model *model, size_t *size)
 {
     if (!model->path || model_is_external(model))

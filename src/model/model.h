@@ -59,6 +59,10 @@ void model_free(struct model *model);
 /* Whether data lies in files beside the model's own, or did before edits. */
 bool model_is_external(const struct model *model);
 
+/* Where the file of external data with this number, from 0, lies below the model's folder; NULL: there is
+ * none. */
+const char *model_external_file(const struct model *model, size_t number);
+
 /* The bytes of the model's own file if they are the whole model: no external data, not edited. Else NULL. */
 const uint8_t *model_own_bytes(const struct model *model, size_t *size);
 

@@ -2,7 +2,11 @@
 """An engine that speaks the protocol by hand, so that it can break it; its knob `mode` says how. Where the mode says
 nothing it gives its inputs back. What the SDK can do already is in tests/adapters/bad.c."""
 import ctypes
+import fcntl
+import mmap
 import os
+import resource
+import signal
 import socket
 import struct
 import subprocess
@@ -113,7 +117,10 @@ def hello(mode, identity, source):
 def load(mode, identity, request):
     size = dict((key, value) for key, _, value in fields(request)).get(1, 0)
     read_payload(size)
-    if mode == "load-text":
+    path = next((value.decode() for key, _, value in fields(request) if key == 2), "")
+    if mode.startswith("beside"):
+        error(identity, beside(path, mode.split("@")[1]), stage=1)
+    elif mode == "load-text":
         error(identity, ALL, stage=1)
     elif mode == "borrow":
         reply(identity, LOADED, field(1, ALL) + field(2, ALL) + field(3, ALL))
@@ -248,7 +255,64 @@ def open_files():
         raise OSError("nothing")
 
 
-# What an engine might reach, and how it is tried; `home` is the folder of who started Assay, `process` one of theirs.
+def change_back(path):
+    """Writes what stands there already."""
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def opened(path, flags):
+    os.close(os.open(path, flags))
+
+
+def may_more():
+    """Rights of root, whatever they are called."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        held = [line for line in status if line.startswith(("CapInh", "CapPrm", "CapEff", "CapAmb"))]
+    if all(int(line.split()[1], 16) == 0 for line in held):
+        raise OSError("none")
+
+
+def is_root():
+    if os.getuid() and os.geteuid():
+        raise OSError("somebody else")
+
+
+def started(result):
+    """A process that a system call made, here and there."""
+    if result == 0:
+        os._exit(0)
+    os.waitpid(result, 0)
+
+
+def clone3(flags):
+    return call(435, ctypes.create_string_buffer(struct.pack("<11Q", flags, 0, 0, 0, signal.SIGCHLD, *[0] * 6)), 88)
+
+
+def kill_by_file(process):
+    """A pipe tells its owner by a signal that there is something to read. Who is dead then, the case sees."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(reader, F_SETOWN, process)
+    fcntl.fcntl(reader, F_SETSIG, int(signal.SIGKILL))
+    fcntl.fcntl(reader, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    os.write(writer, b"x")
+    raise OSError("not known")
+
+
+def signal_by_descriptor(process):
+    descriptor = os.pidfd_open(process)
+    try:
+        signal.pidfd_send_signal(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+NEW_USER, CHILD = 0x10000000, int(signal.SIGCHLD)
+F_SETOWN, F_SETSIG = 8, 10
+# What an engine might reach, and how it is tried; `home` is the folder of who started Assay, `process` one of theirs. What
+# is done there changes nothing, or `victim`, which the case looks at.
 REACHED = {
     "passwords": lambda home, process: open("/etc/passwd", "rb").read(1),
     "shadow": lambda home, process: open("/etc/shadow", "rb").read(1),
@@ -265,6 +329,18 @@ REACHED = {
     "write-dev": lambda home, process: write_to("/dev/evil-was-here"),
     "write-var": lambda home, process: write_to("/var/tmp/evil-was-here"),
     "variable": lambda home, process: os.environ["SURVEY_SECRET"],
+    "tokens": lambda home, process: next(value for value in os.environ.values() if value == "canary"),
+    "cut-home": lambda home, process: os.truncate(os.path.join(home, "victim"), 3),
+    "cut-by-opening": lambda home, process: opened(os.path.join(home, "victim"), os.O_RDONLY | os.O_TRUNC),
+    "mode-home": lambda home, process: os.chmod(os.path.join(home, "victim"), 0o666),
+    "owner-home": lambda home, process: os.chown(os.path.join(home, "victim"), -1, -1),
+    "times-home": lambda home, process: os.utime(os.path.join(home, "victim"), (1, 1)),
+    "attributes-home": lambda home, process: os.setxattr(os.path.join(home, "victim"), "user.evil", b"1"),
+    "kernel-settings": lambda home, process: change_back("/proc/sys/kernel/core_pattern"),
+    "device-mode": lambda home, process: os.chmod("/dev/null", 0o666),
+    "device-times": lambda home, process: os.utime("/dev/zero"),
+    "capabilities": lambda home, process: may_more(),
+    "root": lambda home, process: is_root(),
     "socket-inet": lambda home, process: socket.socket(),
     "socket-unix": lambda home, process: socket.socket(socket.AF_UNIX),
     "socket-netlink": lambda home, process: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW),
@@ -273,9 +349,18 @@ REACHED = {
     "parent-environment": lambda home, process: open(f"/proc/{os.getppid()}/environ", "rb").read(1)[0],
     "parent-files": lambda home, process: os.readlink(f"/proc/{os.getppid()}/fd/0"),
     "signal-assay": lambda home, process: os.kill(process, 0),
+    "signal-by-descriptor": lambda home, process: signal_by_descriptor(process),
+    "signal-by-file": lambda home, process: kill_by_file(process),
+    "limits-of-others": lambda home, process: resource.prlimit(process, resource.RLIMIT_CORE),
+    "priority-of-others": lambda home, process: os.setpriority(os.PRIO_PROCESS, process, os.getpriority(os.PRIO_PROCESS, process)),
+    "priority-of-user": lambda home, process: os.setpriority(os.PRIO_USER, 0, os.getpriority(os.PRIO_USER, 0)),
     "other-processes": lambda home, process: others_seen(),
     "open-files": lambda home, process: open_files(),
     "user-namespace": lambda home, process: call(272, 0x10000000),
+    "clone-namespace": lambda home, process: started(call(56, NEW_USER | CHILD, None, None, None, None)),
+    "clone3-namespace": lambda home, process: started(clone3(NEW_USER)),
+    "memory-file": lambda home, process: os.memfd_create("evil"),
+    "memory-segment": lambda home, process: call(31, call(29, 0, 4096, 0o1600), 0, None),
     "mount": lambda home, process: call(165, b"none", b"/tmp", b"tmpfs", 0, None),
     "chroot": lambda home, process: call(161, b"/tmp"),
     "kernel-programs": lambda home, process: call(321, 5, 0, 0),
@@ -298,6 +383,82 @@ def survey(home, process):
         except Exception:  # whatever keeps it from it
             pass
     return " ".join(reached)
+
+
+TAKEN, STEP = 1 << 30, 32 << 20
+
+
+def touch(memory):
+    for at in range(0, len(memory), 4096):
+        memory[at] = 1
+
+
+def take_files():
+    """Memory that is a file, and that nobody maps."""
+    kept = []
+    for _ in range(TAKEN // STEP):
+        kept.append(os.memfd_create("evil"))
+        os.write(kept[-1], bytes(STEP))
+    return kept
+
+
+def take_segments():
+    """Memory of System V that nobody holds."""
+    for _ in range(TAKEN // STEP):
+        segment = call(29, 0, STEP, 0o1600)
+        LIBC.shmat.restype = ctypes.c_void_p
+        place = LIBC.shmat(segment, None, 0)
+        ctypes.memset(place, 1, STEP)
+        LIBC.shmdt(ctypes.c_void_p(place))
+
+
+def take_by_forks(shared, leave):
+    """Each process keeps within its own limit, and none is the engine's child in the end if it is to leave."""
+    for _ in range(8):
+        if os.fork():
+            continue
+        if leave:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+        flags = (mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE) | mmap.MAP_ANONYMOUS
+        touch(mmap.mmap(-1, TAKEN // 8, flags))
+        time.sleep(60)
+        os._exit(0)
+    time.sleep(15)
+
+
+TAKES = {
+    "take-files": take_files,
+    "take-segments": take_segments,
+    "take-forks": lambda: take_by_forks(False, False),
+    "take-shared": lambda: take_by_forks(True, False),
+    "take-orphans": lambda: take_by_forks(False, True),
+}
+
+
+def take(mode, identity):
+    try:
+        TAKES[mode]()
+        error(identity, f"taken: {TAKEN >> 20} MB")
+    except OSError as problem:
+        error(identity, f"not taken: {problem}")
+
+
+def beside(path, secret):
+    """Whether anything can be read beside the model but the model."""
+    found = []
+    with open(path, "rb") as file:
+        if len(file.read()) == 0:
+            raise OSError("an empty model")
+    for attempt in (lambda: open(secret, "rb").read(1), lambda: [name for name in os.listdir(os.path.dirname(path))
+                                                                 if name == os.path.basename(secret)][0]):
+        try:
+            attempt()
+            found.append("secret")
+        except (OSError, IndexError):
+            pass
+    return "reached: " + " ".join(found) if found else "read the model alone"
 
 
 def run(mode, identity, inputs, payloads):
@@ -346,6 +507,12 @@ def run(mode, identity, inputs, payloads):
         reply(identity, VALUES, same, payloads)
     elif mode.startswith("survey"):
         error(identity, f"reached: {survey(*mode.split('@')[1:])} and no more")
+    elif mode in TAKES:
+        take(mode, identity)
+    elif mode.startswith("start@"):
+        subprocess.run(mode.split("@")[1:], check=True)
+        time.sleep(2)
+        reply(identity, VALUES, same, payloads)
     elif mode == "flood-out":
         flood(1)
     elif mode == "flood-err":

@@ -8,6 +8,8 @@
 #                               of a sanitizer, and show no character that hides or moves others. Its stdout and stderr
 #                               are then in the files out and err, and its status in $status
 #   frugal MB ARGS...           the same, and none of its processes takes more memory than that
+#   setting NAME                from now on assay runs as an ordinary user (user), where no namespaces can be made (bare), there
+#                               and without Landlock (old), or again as whoever runs the case (here)
 #   says WORDS FILE...          one of the files has these words
 #   clean FILE...               the files have no character that hides or moves others
 #   rendered FILE...            Markdown has no element that Assay does not write; without cmark the case is skipped
@@ -72,6 +74,13 @@ holds()
         fail "status $status of assay $*"
     fi
     clean out err
+}
+
+setting()
+{
+    export SETTING=$1 SETTING_OF=${SETTING_OF:-$ASSAY}
+    chmod 777 .
+    ASSAY=$ATTACK/setting
 }
 
 frugal()

@@ -153,6 +153,10 @@ for name, entries in {
 }.items():
     computed("external-" + name, [node("Add", ["x", "w"], ["y"])], [tensor("w", FLOAT, [2], external=entries)])
 
+LARGE = 72 << 20  # bytes, more than are sent to an engine
+computed("large-external", [node("Gather", ["w", "i"], ["g"]), node("Add", ["x", "g"], ["y"])],
+         [longs("i", [0, 1]), tensor("w", FLOAT, [LARGE // 4], external=[("location", "large.bin")])])
+
 
 def named(text, **others):
     """Every name of a model is this text; the value is computed wrongly by engines that give back their inputs."""
@@ -177,6 +181,8 @@ def beside(folder):
     os.makedirs(os.path.join(folder, "inner"), exist_ok=True)
     with open(os.path.join(folder, "w.bin"), "wb") as file:
         file.write(floats(1, 2))
+    with open(os.path.join(folder, "large.bin"), "wb") as file:
+        file.truncate(LARGE)
     for name, make in (("link.bin", lambda path: os.symlink("/etc/passwd", path)),
                        ("inner/up", lambda path: os.symlink("..", path)),
                        ("zero.bin", lambda path: os.symlink("/dev/zero", path)), ("fifo.bin", os.mkfifo)):

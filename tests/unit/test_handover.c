@@ -289,8 +289,7 @@ static void expect_answer(struct bench *bench, const char *label, const char *pa
     value_set_name(&x, "x");
     if (registry_find(registry, label, &spec, &bench->err) == 0) {
         struct pool *pool = pool_new(&(struct pool_options){.sandbox = sandbox});
-        pool_see(pool, path);
-        pool_see(pool, data);
+        struct pool_view *view = pool_view_open(pool, (const char *const[]){path, data, NULL});
         struct job job = {.engine = pool_add(pool, spec), .path = path, .n_inputs = 1, .inputs = &x};
         assert_int_equal(pool_run_one(pool, &job, &result, &bench->err), 0);
         if (result.outcome != OUTCOME_NO_ENGINE) {
@@ -299,6 +298,7 @@ static void expect_answer(struct bench *bench, const char *label, const char *pa
             assert_true(tensor_get(&result.outputs[0].tensors[0], SMALL - 1) == -7);
         }
         pool_free(pool);
+        pool_view_close(view);
     }
     result_release(&result);
     value_release(&x);
@@ -362,8 +362,10 @@ static void workers_see_what_is_shown(void **state)
     int engine = pool_add(pool, spec);
     if (files_have_a_wall())
         assert_int_not_equal(outcome_on(pool, engine, bench->path), OUTCOME_OK);
-    pool_see(pool, bench->folder);
+    struct pool_view *view = pool_view_open(pool, (const char *const[]){bench->folder, NULL});
     assert_int_equal(outcome_on(pool, engine, bench->path), OUTCOME_OK);
+    pool_view_close(view);
+    assert_int_equal(outcome_on(pool, engine, bench->path), OUTCOME_OK); /* to one that saw it, it stays */
     assert_int_equal(pool_folder(pool, &folder, &bench->err), 0);
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     assert_int_equal(model_save_linked(model, USERS_PATH, path, &bench->err), 0);
