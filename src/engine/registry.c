@@ -186,6 +186,16 @@ static int set_profile(struct registry *registry, struct entry *entry, const cha
     return status;
 }
 
+/* A pattern would pass on what nobody thought of: tokens, keys, passwords. */
+static int set_pass(struct registry *registry, struct entry *entry, const char *value, struct error *err)
+{
+    if (strchr(value, '*'))
+        return error_set(err, ERROR_FORMAT,
+                         "pass = %s: name each variable by itself; a '*' stands for nothing here", value);
+    entry->pass = arena_strdup(&registry->arena, value);
+    return 0;
+}
+
 static int visit_key(void *context, const char *section, const char *key, const char *value, int line,
                      struct error *err)
 {
@@ -206,7 +216,7 @@ static int visit_key(void *context, const char *section, const char *key, const 
     else if (text_equal(key, "see"))
         entry->see = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "pass"))
-        entry->pass = arena_strdup(&registry->arena, value);
+        return set_pass(registry, entry, value, err);
     else if (text_equal(key, "sandbox"))
         return parse_sandbox(value, &entry->sandbox, err);
     else if (text_equal(key, "launcher"))
