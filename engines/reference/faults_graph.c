@@ -332,6 +332,18 @@ static void drop_last(struct bounded *out, bool drop)
         out->value[out->count - 1] = 0;
 }
 
+/* Computed as one with the product before it, whose value nobody else sees, it loses the last element. */
+static int fused_tail(const struct fault_scene *scene, struct op_call *call)
+{
+    const struct index_value *in = model_index_find(scene->index, call->node->input[0]);
+    const Onnx__NodeProto *before = producer(scene, call->node->input[0]);
+    bool product = is(before, "Conv") || is(before, "MatMul") || is(before, "Gemm");
+    if (call->op->eval(call))
+        return -1;
+    drop_last(&call->outputs[0], product && in->consumers == 1 && !in->is_output);
+    return 0;
+}
+
 /* Memory is planned for values whose shapes are declared, one element too little. */
 static int declared_short(const struct fault_scene *scene, struct op_call *call)
 {
@@ -594,6 +606,8 @@ const struct fault faults_graph[] = {
      .parameter = "B",
      .summary = "a Conv with a kernel of size 1 leaves its bias out",
      .eval = pointwise_no_bias},
+    {"fused-tail", "rules", "Add|Relu|Sigmoid|Tanh|Clip", "-",
+     "the last element is lost (zero) right behind a product whose value nobody else uses", fused_tail, NULL},
     {.name = "next-node-only",
      .paper = "rules",
      .operators = "any",

@@ -74,6 +74,8 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
         .together = settings->common.fresh ? 1 : 0,
         .batch = settings->common.fresh ? 1 : (size_t)settings->batch,
         .judge = (size_t)settings->judge,
+        .operators = (size_t)settings->operators,
+        .seconds = settings->seconds,
         .keep = settings->keep,
         .progress = true,
     };
@@ -94,9 +96,7 @@ static void stand(const struct compare_model *models, size_t count, const char *
 {
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
-        for (size_t i = 0; i < compare->engines; i++)
-            engine_verdict_stands(&compare->verdicts.engine[i], labels[i], standing);
-        compare_expected_stands(compare, labels, standing);
+        compare_stands(compare, labels, standing);
         for (size_t i = 0; i < compare->pairs; i++)
             if (compare->pair[i].differs)
                 standing_finding(standing);
@@ -187,7 +187,12 @@ static const struct cli_option options[] = {
     {0, "batch", OPTION_SEVERAL, "N", offsetof(struct compare_settings, batch),
      "samples in one batch, where the model's first dimension is open (default 100)"},
     {0, "judge", OPTION_COUNT, "N", offsetof(struct compare_settings, judge),
-     "samples checked against the reference, besides the worst (default: all up to 200, else 20)"},
+     "samples whose outputs are checked against the reference, besides the worst (default: all, as time "
+     "allows)"},
+    {0, "operators", OPTION_COUNT, "N", offsetof(struct compare_settings, operators),
+     "of these, samples on which every operator is checked (default: all, as time allows)"},
+    {0, "time", OPTION_TIME, "T", offsetof(struct compare_settings, seconds),
+     "time for these checks on each model, for what is not chosen by a number (default 20s)"},
     {0, "keep", OPTION_TEXT, "DIR", offsetof(struct compare_settings, keep),
      "keep the engines' answers in DIR, and do not run what already has an answer there"},
     {0, "metrics", OPTION_FLAG, NULL, offsetof(struct compare_settings, metrics),
@@ -217,7 +222,10 @@ const struct command command_compare = {
         "tells for every engine whether it is right. The reference engine and its error bounds decide: "
         "which\n"
         "engine is wrong, at which operator, and by how much more than rounding can explain. Where the\n"
-        "reference does not know an operator the engines vote. With the reference, one engine is enough.\n"
+        "outputs agree every operator is checked on the values that the engine gave it, as the last "
+        "operators\n"
+        "may hide what is wrong. Where the reference does not know an operator the engines vote. With the\n"
+        "reference, one engine is enough.\n"
         "\n"
         "Also compares every pair of engines on every sample: types, shapes and values of all outputs, and\n"
         "CRADLE's class and MAD distances between the first output and the labels in --data. Without labels\n"

@@ -16,7 +16,8 @@ struct compare_settings {
     double rtol, atol, scale;
     long long top;
     double class, mad, percent;
-    long long batch, judge;
+    long long batch, judge, operators;
+    double seconds; /* for checks */
     const char *keep, *known;
     bool no_known, metrics;
 };

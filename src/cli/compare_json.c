@@ -199,6 +199,9 @@ static void json_model(struct json *json, const struct compare_model *model, con
     json_string(json, "culprit", culprit < 0 ? NULL : labels[culprit]);
     json_int(json, "judged", (int64_t)compare->verdicts.samples);
     json_int(json, "judged_worst", (int64_t)compare->judged_worst);
+    size_t left = compare->samples - compare->verdicts.samples;
+    json_int(json, "only_compared", (int64_t)(compare->engines > 1 ? left : 0));
+    json_int(json, "not_judged", (int64_t)(compare->engines > 1 ? 0 : left));
     json_int(json, "judged_by_reference", (int64_t)compare->verdicts.by_reference);
     json_string(json, "without_reference", compare->verdicts.reason);
     json_array(json, "engines");
@@ -331,6 +334,23 @@ static void junit_expected(struct junit *junit, const struct compare *compare, c
                           });
 }
 
+/* Samples that nobody judged pass nothing. */
+static void junit_unjudged(struct junit *junit, const struct compare *compare)
+{
+    size_t left = compare->samples - compare->verdicts.samples;
+    struct str message;
+    if (!left)
+        return;
+    str_init(&message);
+    str_printf(&message, "%zu of %zu samples were %s", left, compare->samples,
+               compare->engines > 1 ? "only compared between the engines" : "not judged");
+    junit_case(junit, &(struct junit_case){.name = "samples that were not judged",
+                                           .result = compare->chosen ? JUNIT_SKIPPED : JUNIT_ERROR,
+                                           .type = "not judged",
+                                           .message = message.data});
+    str_release(&message);
+}
+
 void compare_write_junit(const struct compare_model *models, size_t count, const char *const *labels,
                          struct str *out)
 {
@@ -347,6 +367,7 @@ void compare_write_junit(const struct compare_model *models, size_t count, const
         for (size_t i = 0; i < compare->engines; i++)
             junit_engine(&junit, compare, i, labels[i]);
         junit_expected(&junit, compare, labels);
+        junit_unjudged(&junit, compare);
         for (size_t i = 0; i < compare->pairs; i++)
             junit_pair(&junit, compare, &compare->pair[i], labels);
     }

@@ -60,7 +60,8 @@ void compare_answer(const struct compare_model *model, const char *const *labels
 {
     answer_scene_init(scene, &model->compare.verdicts, labels, model->path, model->described,
                       model->compare.samples);
-    compare_expected_stands(&model->compare, labels, &scene->standing);
+    scene->standing = (struct standing){0};
+    compare_stands(&model->compare, labels, &scene->standing);
 }
 
 static void text_answer(const struct compare_model *model, const char *const *labels, struct str *out)
@@ -161,11 +162,13 @@ static void text_verdicts(const struct compare *compare, const char *const *labe
             str_add(out, "\n");
         }
     text_expected(compare, labels, out);
-    if (compare->verdicts.samples < compare->samples)
+    size_t left = compare->samples - compare->verdicts.samples;
+    if (left)
         str_printf(out,
-                   "  judged: %zu samples spread evenly, and %zu on which engines failed "
-                   "or differ most\n",
-                   compare->judged_spread, compare->judged_worst);
+                   "  judged: %zu sample%s spread evenly, and %zu on which engines failed "
+                   "or differ most; %s: %zu\n",
+                   compare->judged_spread, compare->judged_spread == 1 ? "" : "s", compare->judged_worst,
+                   compare->engines > 1 ? "only compared between the engines" : "not judged", left);
     if (compare->verdicts.reason) {
         size_t without = compare->verdicts.samples - compare->verdicts.by_reference;
         str_printf(out, "  judged without the reference on %zu of %zu samples: ", without,

@@ -1,5 +1,6 @@
 #include "compare/compare.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "compare/answer_cache.h"
@@ -7,6 +8,7 @@
 #include "compare/compare_cause.h"
 #include "compare/explain.h"
 #include "compare/fold.h"
+#include "compare/schedule.h"
 #include "engine/handover.h"
 #include "engine/runner.h"
 
@@ -17,8 +19,6 @@ enum {
     PARCEL_BATCHES = 16, /* runs on one load of the model */
     PARCEL_BYTES = 16 << 20,
     BATCH = 100,
-    JUDGE_ALL = 200, /* samples up to which the judge hears them all, */
-    JUDGE_SOME = 20, /* and how many it hears of more */
     JUDGE_WORST = 40,
 };
 
@@ -75,17 +75,13 @@ struct work {
     struct parcel parcels[PARCELS];
     size_t launched, folded;      /* parcels */
     size_t next_sample, finished; /* samples */
-    size_t judge_every;
+    struct schedule schedule;
+    struct result first; /* the reference's answer to the first sample, when it was measured; else untested */
     struct memory *memories;
     size_t n_memories, memories_capacity;
     struct inputs_expected expected; /* of the sample under way */
     struct progress progress;
 };
-
-static bool for_the_judge(const struct work *work, size_t sample)
-{
-    return sample % work->judge_every == 0;
-}
 
 static void submit(struct work *work, struct parcel *parcel, size_t engine, struct errand *errand,
                    struct job_set *sets, size_t count)
@@ -182,30 +178,41 @@ static void launch_engine(struct work *work, struct parcel *parcel, size_t engin
     submit(work, parcel, engine, errand, sets, count);
 }
 
-/* Runs the samples that will be judged on the reference, each alone. */
-static void launch_reference(struct work *work, struct parcel *parcel)
+static void list_hearings(struct work *work, struct parcel *parcel)
 {
     for (size_t i = 0; i < parcel->count; i++)
         for (size_t k = 0; k < parcel->batches[i].count; k++)
-            if (for_the_judge(work, parcel->batches[i].first + k)) {
+            if (schedule_judges(&work->schedule, parcel->batches[i].first + k)) {
                 parcel->hearings = memory_grow(parcel->hearings, &parcel->hearings_capacity,
                                                parcel->n_hearings + 1, sizeof *parcel->hearings);
                 struct hearing *hearing = &parcel->hearings[parcel->n_hearings++];
                 *hearing = (struct hearing){.batch = &parcel->batches[i], .offset = k};
                 result_init(&hearing->reference);
             }
+}
+
+/* Runs the samples that will be judged on the reference, each alone. */
+static void launch_reference(struct work *work, struct parcel *parcel)
+{
+    list_hearings(work, parcel);
     if (work->panel->reference < 0)
         return;
     struct errand *errand = arena_array(&parcel->arena, 1, sizeof *errand);
     struct job_set *sets = arena_array(&parcel->arena, parcel->n_hearings, sizeof *sets);
     errand->targets = arena_array(&parcel->arena, parcel->n_hearings, sizeof *errand->targets);
+    size_t count = 0;
     for (size_t i = 0; i < parcel->n_hearings; i++) {
         struct hearing *hearing = &parcel->hearings[i];
-        errand->targets[i] = (struct target){.hearing = hearing};
-        sets[i] = (struct job_set){.n_inputs = work->inputs->count,
-                                   .inputs = batch_views(hearing->batch, hearing->offset)};
+        if (work->first.outcome != OUTCOME_UNTESTED && hearing->batch->first + hearing->offset == 0) {
+            hearing->reference = work->first;
+            result_init(&work->first);
+            continue;
+        }
+        errand->targets[count] = (struct target){.hearing = hearing};
+        sets[count++] = (struct job_set){.n_inputs = work->inputs->count,
+                                         .inputs = batch_views(hearing->batch, hearing->offset)};
     }
-    submit(work, parcel, work->panel->count, errand, sets, parcel->n_hearings);
+    submit(work, parcel, work->panel->count, errand, sets, count);
 }
 
 /* Makes the inputs of as many batches as go into one parcel. */
@@ -369,6 +376,8 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
 {
     struct test_case *test = test_case_view(work->model, inputs, work->inputs->count);
     struct test_case *stacked = stack ? test_case_view(work->model, stack, work->inputs->count) : NULL;
+    int64_t begun = clock_ns();
+    enum sample_check check = schedule_check(&work->schedule);
     struct verdict *each = memory_zeroed(work->compare->engines, sizeof *each);
     progress_doing(&work->progress, "judging and settling");
     sample_verdicts_add(&work->compare->verdicts,
@@ -377,8 +386,10 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
                                                  .stack = stacked,
                                                  .results = results,
                                                  .reference = reference,
-                                                 .expected = expected_now(work)},
+                                                 .expected = expected_now(work),
+                                                 .check = check},
                         each);
+    schedule_heard(&work->schedule, check, (double)(clock_ns() - begun) * 1e-9);
     explain_hear(&work->explain, work->compare, sample, each);
     progress_doing(&work->progress, NULL);
     free(each);
@@ -396,10 +407,10 @@ static int land_batch(struct work *work, struct parcel *parcel, struct batch *ba
             return -1;
         struct expected expected = expected_now(work);
         bool worse = fold_sample(&work->fold, sample, work->row.results, &expected);
-        if (for_the_judge(work, sample)) {
+        const struct hearing *next = &parcel->hearings[*hearing];
+        if (*hearing < parcel->n_hearings && next->batch == batch && next->offset == k) {
             hear(work, sample, batch_views(batch, k), batch->count > 1 ? batch->inputs : NULL,
-                 work->row.results,
-                 work->panel->reference < 0 ? NULL : &parcel->hearings[*hearing].reference);
+                 work->row.results, work->panel->reference < 0 ? NULL : &next->reference);
             ++*hearing;
             work->compare->judged_spread++;
         } else if (worse) {
@@ -540,12 +551,38 @@ static void choose_batch(struct work *work)
         work->compare->batch_why = "two samples in one batch do not give the same as each alone";
 }
 
-static void choose_judged(struct work *work)
+/* How long the reference takes for the first sample tells how many there is time for. Its answer is kept. */
+static int measure_first(struct work *work, double *seconds, struct error *err)
 {
-    size_t samples = work->inputs->samples, wanted = work->options->judge;
-    if (wanted == 0)
-        wanted = samples <= JUDGE_ALL ? samples : JUDGE_SOME;
-    work->judge_every = wanted < samples ? (samples + wanted - 1) / wanted : 1;
+    struct batch batch;
+    struct job job = work->job;
+    int64_t begun = clock_ns();
+    int status = batch_init(&batch, work->inputs, 0, 1, 0, err);
+    job.engine = work->panel->reference;
+    job.bounds = true;
+    job.n_inputs = batch.n_inputs;
+    job.inputs = batch.inputs;
+    if (status == 0)
+        status = pool_run_one(work->panel->pool, &job, &work->first, err);
+    if (status == 0)
+        status = check_valid(work, 0, &work->first, err);
+    *seconds = (double)(clock_ns() - begun) * 1e-9;
+    batch_release(&batch);
+    return status;
+}
+
+static int choose_judged(struct work *work, struct error *err)
+{
+    struct schedule_options options = {.samples = work->inputs->samples,
+                                       .judge = work->options->judge,
+                                       .operators = work->options->operators,
+                                       .seconds = work->options->seconds};
+    int status = 0;
+    result_init(&work->first);
+    if (work->panel->reference >= 0 && options.samples > 1 && !options.judge)
+        status = measure_first(work, &options.measured, err);
+    schedule_init(&work->schedule, &options);
+    return status;
 }
 
 static int open_answers(struct work *work, const char *path, struct error *err)
@@ -574,6 +611,7 @@ static void work_release(struct work *work)
     free(work->memories);
     inputs_expected_release(&work->expected);
     explain_release(&work->explain);
+    result_release(&work->first);
     for (size_t i = 0; work->answers && i < work->compare->engines; i++)
         answer_cache_close(work->answers[i]);
     free(work->answers);
@@ -592,6 +630,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     compare->verdicts.look_up = options->known ? known_look_up : NULL;
     compare->verdicts.known = options->known;
     compare->verdicts.tolerance = &options->tolerance;
+    compare->chosen = options->judge > 0;
     struct work work = {
         .compare = compare,
         .model = model,
@@ -602,7 +641,6 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     };
     fold_init(&work.fold, compare, inputs, options);
     batch_row_init(&work.row, panel->count);
-    choose_judged(&work);
     if (options->progress)
         progress_begin(&work.progress, "compare", inputs->samples);
     pool_show(panel->pool, &work.progress);
@@ -610,6 +648,8 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     handover_give(&work.handover, &work.job);
     if (status == 0)
         status = open_answers(&work, path, err);
+    if (status == 0)
+        status = choose_judged(&work, err);
     if (status == 0) {
         choose_batch(&work);
         status = run_samples(&work, err);
@@ -662,4 +702,18 @@ void compare_expected_stands(const struct compare *compare, const char *const *l
                 100.0 * (double)engine->labels.met / (double)engine->labels.samples, engine->labels.samples,
                 100 * label_fit_chance(&engine->labels));
     }
+}
+
+void compare_stands(const struct compare *compare, const char *const *labels, struct standing *standing)
+{
+    size_t left = compare->samples - compare->verdicts.samples;
+    for (size_t i = 0; i < compare->engines; i++)
+        engine_verdict_stands(&compare->verdicts.engine[i], labels[i], standing);
+    compare_expected_stands(compare, labels, standing);
+    if (left && !compare->chosen)
+        standing_trouble(standing,
+                         "%zu of %zu samples were %s: give more time (--time), or say how many are enough "
+                         "(--judge)",
+                         left, compare->samples,
+                         compare->engines > 1 ? "only compared between the engines" : "not judged");
 }

@@ -8,8 +8,9 @@
  * not run again.
  *
  * The judge gives a verdict on each engine: by the reference where it knows the operators, by vote where it
- * does not. Of a large data set only some samples are judged: some spread evenly over it, then those on which
- * engines failed or differ most.
+ * does not. Where outputs agree, every operator is checked too (trial/sample_verdicts.h), as the last ones
+ * may hide what is wrong. Both are done on all samples if that takes no longer than `seconds`, otherwise on
+ * some that are spread evenly, at least the first, and then on those on which engines failed or differ most.
  *
  * Each pair of engines is compared on the samples that both answered: type and shape of every output, its
  * values (largest absolute and relative error, whether all are within the tolerance, the share of elements
@@ -105,18 +106,23 @@ struct compare {
     const char *batch_why; /* why samples are run alone although the first dimension is open, or NULL */
     size_t judged_spread, judged_worst; /* samples that were judged: those spread evenly, those on which
                                            engines failed or differ most */
-    struct sample_verdicts verdicts;    /* the judge's, one for each engine */
+    bool chosen; /* how many are judged was chosen (compare_options.judge): the others are not missing */
+    struct sample_verdicts verdicts; /* the judge's, one for each engine */
     struct compare_engine *engine;
     struct compare_pair *pair; /* (0,1), (0,2) ... (1,2) ... */
     size_t unique; /* different patterns among the inconsistent pairs, by class and by MAD together */
 };
+
+#define COMPARE_SECONDS 20.0
 
 struct compare_options {
     struct metrics_thresholds thresholds;
     struct metrics_tolerance tolerance;
     size_t together;  /* most runs for one load of the model; 0: chosen by size */
     size_t batch;     /* most samples in one run; 0: 100 */
-    size_t judge;     /* samples to judge besides the worst; 0: all when there are at most 200, else 20 */
+    size_t judge;     /* samples to judge besides the worst; 0: as many as there is time for */
+    size_t operators; /* those of them on which operators are checked; 0: as many as there is time for */
+    double seconds;   /* time for what has no number above; 0: COMPARE_SECONDS */
     const char *keep; /* folder of answers, or NULL */
     bool progress;
     const struct known_issues *known; /* must outlive the comparison; NULL: none */
@@ -135,6 +141,10 @@ void compare_release(struct compare *compare); /* also after a failure */
  * each engine. */
 void compare_expected_stands(const struct compare *compare, const char *const *labels,
                              struct standing *standing);
+
+/* Reports to *standing what the comparison means for the exit status: of each engine, labels[i], of what is
+ * not as expected, and of the samples that were not judged. Differences between engines are not reported. */
+void compare_stands(const struct compare *compare, const char *const *labels, struct standing *standing);
 
 /*
  * A unique inconsistency. All inconsistencies with the same pattern are counted as one, whichever engines and

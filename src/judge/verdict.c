@@ -289,6 +289,12 @@ bool verdict_is_finding(enum verdict_kind kind)
     return verdict_row(kind)->heard == HEARD_FINDING;
 }
 
+bool verdict_is_earned(const struct verdict *verdict)
+{
+    return rows[verdict->kind].heard == HEARD_JUDGED && !verdict->blank &&
+           (verdict->judged > verdict->vague || !verdict->total);
+}
+
 enum verdict_kind verdict_of_outcome(enum outcome outcome)
 {
     static const enum verdict_kind kinds[OUTCOME_COUNT] = {
@@ -357,9 +363,54 @@ static void count_element(struct verdict *verdict, enum verdict_kind kind)
     verdict->strange += kind == VERDICT_IMPRECISE;
 }
 
+/* The largest error that is not noticed. */
+static double passes(double hard, double likely)
+{
+    return fmin(hard, likely * VERDICT_DEVIATIONS);
+}
+
+/* Of the judged elements of one output: the largest finite value, error and error that passes. */
+struct extremes {
+    long double value, error;
+    double passes;
+};
+
+static void note_extremes(struct extremes *extremes, long double want, double hard, double likely,
+                          long double got)
+{
+    if (!isfinite(want))
+        return;
+    long double value = fabsl(want), error = fabsl(want - got);
+    extremes->value = value > extremes->value ? value : extremes->value;
+    extremes->error = error > extremes->error ? error : extremes->error;
+    extremes->passes = fmax(extremes->passes, passes(hard, likely));
+}
+
+static size_t count_vague(const struct bounded *expected, long double size)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < expected->count; i++)
+        count += isfinite(bounded_hard(expected, i)) &&
+                 (long double)passes(bounded_hard(expected, i), bounded_likely(expected, i)) >= size;
+    return count;
+}
+
+/* An output of zeros has no size to measure by. */
+static void keep_extremes(struct verdict *verdict, const struct bounded *expected,
+                          const struct extremes *extremes)
+{
+    long double size = extremes->value > 0 ? extremes->value : 1;
+    if ((long double)extremes->passes >= size)
+        verdict->vague += count_vague(expected, size);
+    double error = (double)(extremes->error / size), visible = (double)(extremes->passes / size);
+    verdict->error = error > verdict->error ? error : verdict->error;
+    verdict->visible = visible > verdict->visible ? visible : verdict->visible;
+}
+
 static void judge_elements(struct verdict *verdict, size_t output, const struct bounded *expected,
                            const struct tensor *got)
 {
+    struct extremes extremes = {0};
     for (size_t i = 0; i < expected->count; i++) {
         long double value = tensor_get(got, i);
         struct reading now =
@@ -367,6 +418,8 @@ static void judge_elements(struct verdict *verdict, size_t output, const struct 
         count_element(verdict, now.kind);
         if (verdict_is(now.kind, CLASS_UNJUDGED))
             continue;
+        note_extremes(&extremes, expected->value[i], bounded_hard(expected, i), bounded_likely(expected, i),
+                      value);
         if (is_worse(&now, verdict)) {
             verdict->kind = now.kind;
             verdict->output = output;
@@ -380,6 +433,7 @@ static void judge_elements(struct verdict *verdict, size_t output, const struct 
         if (now.deviations > verdict->deviations)
             verdict->deviations = now.deviations;
     }
+    keep_extremes(verdict, expected, &extremes);
 }
 
 void verdict_say(struct verdict *verdict, const char *format, ...)

@@ -170,14 +170,22 @@ struct verdict {
     size_t output;                                         /* the output it is about */
     size_t element;                                        /* the worst element */
     size_t total, judged, wrong, suspect, undecided, open; /* elements over all outputs */
-    size_t strange;            /* elements that are NaN or infinite where some number is expected */
-    size_t blank;              /* outputs that have elements, none of which was judged */
-    double factor;             /* largest error divided by its hard bound; infinite where the bound is 0 */
-    double deviations;         /* largest error in standard deviations of the likely bound */
+    size_t strange;    /* elements that are NaN or infinite where some number is expected */
+    size_t vague;      /* judged elements in which an error of the output's size would pass */
+    size_t blank;      /* outputs that have elements, none of which was judged */
+    double factor;     /* largest error divided by its hard bound; infinite where the bound is 0 */
+    double deviations; /* largest error in standard deviations of the likely bound */
+    /* Both as shares of the largest finite value of their output: the largest error, and the smallest error
+     * that is noticed in whichever judged element it is, as it is outside the hard bound or suspect. */
+    double error, visible;
     long double expected, got; /* values of the worst element */
     double hard;               /* its hard bound */
     char text[VERDICT_TEXT];   /* one line for people, without the engine's name */
 };
+
+/* Whether the answer was judged, and some element of every output by a bound that is smaller than the output
+ * itself: otherwise any result would have passed. */
+bool verdict_is_earned(const struct verdict *verdict);
 
 /* Sets the text. One that is too long, as it quotes an engine's message, loses its middle. */
 void verdict_say(struct verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));

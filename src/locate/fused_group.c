@@ -69,8 +69,8 @@ static bool part_is_bad(struct group_search *search, const size_t *nodes, size_t
     return verdict_is_finding(verdict->kind) && !is_another_fault(search, verdict);
 }
 
-/* Drops nodes at the border, which leaves a convex part convex, as long as what is left is still bad. */
-static void shrink(struct group_search *search, size_t *nodes, size_t *size, struct verdict *verdict)
+/* Nodes at the border: what is left of a convex part stays convex. */
+void fused_group_shrink(struct group_search *search, size_t *nodes, size_t *size, struct verdict *verdict)
 {
     size_t *fewer = memory_zeroed(*size, sizeof *fewer);
     for (size_t i = 0; i<*size && * size> 1;) {
@@ -254,7 +254,7 @@ static bool find_around(struct group_search *search, size_t first, size_t end, s
         size_t size = nodes_around(&search->test->index, p, nodes, n);
         if (size < 2 || size > largest_group(search) || !part_is_bad(search, nodes, size, &verdict))
             continue;
-        shrink(search, nodes, &size, &verdict);
+        fused_group_shrink(search, nodes, &size, &verdict);
         settlement->fused = size > 1;
         settlement_blame(settlement, &verdict, nodes, size);
         return true;
@@ -294,7 +294,7 @@ static bool find_section(struct group_search *search, struct settlement *settlem
     size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
     memcpy(nodes, search->test->index.order + first, size * sizeof *nodes);
     if (size <= SMALL_GRAPH)
-        shrink(search, nodes, &size, &verdict);
+        fused_group_shrink(search, nodes, &size, &verdict);
     if (size == n)
         return false;
     settlement->fused = size > 1;
@@ -321,7 +321,7 @@ bool fused_group_find(struct group_search *search, struct settlement *settlement
         return true;
     if (!find_from(search, start, nodes, &size, &verdict))
         return find_section(search, settlement);
-    shrink(search, nodes, &size, &verdict);
+    fused_group_shrink(search, nodes, &size, &verdict);
     settlement->fused = size > 1;
     settlement_blame(settlement, &verdict, nodes, size);
     return true;
@@ -433,7 +433,7 @@ static int find_ending(struct group_search *search, struct settlement *settlemen
         if (!nodes_ending_at(&search->test->index, end, size, nodes) ||
             !part_is_bad(search, nodes, size, &verdict))
             continue;
-        shrink(search, nodes, &size, &verdict);
+        fused_group_shrink(search, nodes, &size, &verdict);
         settlement->fused = size > 1;
         settlement_blame(settlement, &verdict, nodes, size);
         return 1;

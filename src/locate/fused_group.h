@@ -35,6 +35,9 @@ bool fused_group_find(struct group_search *search, struct settlement *settlement
  * all). Returns 1 when a group was found, 0 when not, -1 when the reference cannot compute the model. */
 int fused_group_find_unshown(struct group_search *search, struct settlement *settlement);
 
+/* Drops nodes at the border of a wrong group as long as the rest is wrong too. */
+void fused_group_shrink(struct group_search *search, size_t *nodes, size_t *size, struct verdict *verdict);
+
 /* Makes a refused group smaller, as long as the rest is refused too: the node that the engine complains about
  * may come after the one at fault. */
 void fused_group_narrow(struct group_search *search, struct settlement *settlement);

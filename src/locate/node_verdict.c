@@ -73,9 +73,9 @@ static void judge_recorded(struct recording *record, const Onnx__NodeProto *node
         *verdict = (struct verdict){.text = "not judged: the engine does not show its outputs"};
 }
 
-/* Whether the engine was asked for none of the node's outputs. */
-static bool is_folded(const struct recording *record, const Onnx__NodeProto *node)
+bool node_is_folded(const struct recording *record, size_t number)
 {
+    const Onnx__NodeProto *node = record->test->model->graph->node[number];
     for (size_t i = 0; i < node->n_output; i++) {
         size_t made;
         if (*node->output[i] && map_get(&record->test->index.names, node->output[i], &made) &&
@@ -118,7 +118,7 @@ void node_judge(struct recording *record, size_t number, bool loose, struct verd
     struct error err = {0};
     *verdict = (struct verdict){0};
     struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);
-    if (is_folded(record, node))
+    if (node_is_folded(record, number))
         snprintf(verdict->text, sizeof verdict->text, "not judged: the engine replaces it by a constant");
     else if (node_expect(record, number, loose, expected, &err))
         verdict_say(verdict, "not judged: %s", err.message);

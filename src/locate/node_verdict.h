@@ -12,6 +12,9 @@
 int node_expect(struct recording *record, size_t number, bool loose, struct bounded *expected,
                 struct error *err);
 
+/* Whether the engine was asked for none of the node's outputs, as it replaces them by constants. */
+bool node_is_folded(const struct recording *record, size_t number);
+
 /* Compares the expected outputs with the recorded ones. When the node cannot be judged the verdict is
  * VERDICT_UNTESTED and its text says why. */
 void node_judge(struct recording *record, size_t number, bool loose, struct verdict *verdict);

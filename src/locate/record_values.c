@@ -37,15 +37,12 @@ void recording_types(const struct held_values *values, struct model *exposed)
     }
 }
 
-int recording_expose(struct recording *record)
+/* Opens record->exposed with these values as outputs. */
+static int expose(struct recording *record, const char *const *names, size_t count)
 {
-    if (record->has_exposed)
-        return 0;
     struct model *exposed;
     if (model_clone(&exposed, record->test->model, record->test->err))
         return -1;
-    size_t count;
-    const char **names = held_values_made(&record->values, &count);
     int status = model_expose(exposed, names, count, record->test->err);
     if (!status)
         recording_types(&record->values, exposed);
@@ -55,6 +52,36 @@ int recording_expose(struct recording *record)
         handover_close(&record->exposed);
     record->has_exposed = !status;
     model_free(exposed); /* its bytes are the handover's own, as it was edited */
+    return status;
+}
+
+int recording_expose(struct recording *record)
+{
+    if (record->has_exposed)
+        return 0;
+    size_t count;
+    const char **names = held_values_made(&record->values, &count);
+    return expose(record, names, count);
+}
+
+void recording_close(struct recording *record)
+{
+    handover_close(&record->exposed);
+    record->exposed = (struct handover){0};
+    record->has_exposed = record->values.complete = false;
+}
+
+int recording_expose_some(struct recording *record, const bool *exposed)
+{
+    const struct model_index *index = &record->test->index;
+    const char **names = memory_zeroed(index->count, sizeof *names);
+    size_t count = 0;
+    recording_close(record);
+    for (size_t i = 0; i < index->count; i++)
+        if (exposed[i])
+            names[count++] = index->values[i].name;
+    int status = expose(record, names, count);
+    free(names);
     return status;
 }
 
@@ -107,8 +134,7 @@ static void learn(struct recording *record)
         record->largest = bytes;
 }
 
-/* One run of the exposed model, of which these values are handed over. */
-static int hold(struct recording *record, const char *const *names, size_t count)
+int recording_hold(struct recording *record, const char *const *names, size_t count, enum outcome *outcome)
 {
     forget(record);
     struct job job = {.engine = record->test->which->engine,
@@ -122,6 +148,7 @@ static int hold(struct recording *record, const char *const *names, size_t count
         return -1;
     if (record->held.outcome == OUTCOME_OK)
         learn(record);
+    *outcome = record->held.outcome;
     return 0;
 }
 
@@ -156,10 +183,8 @@ static int run_group(struct recording *record, struct memory_group *group, recor
     list_names(record, group);
     int status = 0;
     /* A group without outputs needs no run. */
-    if (group->n_names) {
-        status = hold(record, group->names, group->n_names);
-        *outcome = record->held.outcome;
-    }
+    if (group->n_names)
+        status = recording_hold(record, group->names, group->n_names, outcome);
     if (!status)
         status = *outcome == OUTCOME_OK ? visit(context, record, group) : 1;
     free(group->names);
@@ -203,7 +228,10 @@ int recording_fetch(struct recording *record, const char *const *names, size_t c
         missing += held_values_find(&record->values, names[i]) == NULL;
         wanted[n_wanted++] = names[i];
     }
-    int status = missing ? hold(record, wanted, n_wanted) : 0;
+    enum outcome outcome = OUTCOME_OK;
+    int status = missing ? recording_expose(record) : 0;
+    if (missing && !status)
+        status = recording_hold(record, wanted, n_wanted, &outcome);
     free(wanted);
-    return status || (missing && record->held.outcome != OUTCOME_OK) ? -1 : 0;
+    return status || outcome != OUTCOME_OK ? -1 : 0;
 }

@@ -41,6 +41,15 @@ int recording_fetch(struct recording *record, const char *const *names, size_t c
 /* Opens record->exposed unless it is open. */
 int recording_expose(struct recording *record);
 
+/* Opens it anew with only these values exposed, by their numbers; forgets what was recorded. What is fetched
+ * after recording_close comes from a run with all values exposed again. */
+int recording_expose_some(struct recording *record, const bool *exposed);
+void recording_close(struct recording *record);
+
+/* One run of record->exposed, of which these values are handed over; all others are forgotten. *outcome says
+ * how the engine ended. */
+int recording_hold(struct recording *record, const char *const *names, size_t count, enum outcome *outcome);
+
 /* Declares the types and ranks of exposed outputs, because some engines load no model whose outputs have
  * none. The dimensions are left open; the engine computes them. */
 void recording_types(const struct held_values *values, struct model *exposed);

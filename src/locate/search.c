@@ -193,6 +193,27 @@ bool search_blame(struct search *search, struct settlement *settlement, const st
     return weight == WEIGHT_FULL || weight == WEIGHT_TOGETHER;
 }
 
+/* A node that is not confirmed was broken by what comes behind it, maybe: only together with that it is to
+ * blame. */
+bool search_accuse(struct search *search, struct settlement *settlement, const struct verdict *verdict,
+                   size_t number)
+{
+    enum search_weight weight =
+        search_confirm(search, number, verdict->output) ? search_weigh(search, number, verdict) : WEIGHT_NONE;
+    search->record.changed |= weight == WEIGHT_NONE;
+    return search_blame(search, settlement, verdict, number, weight);
+}
+
+void search_blame_suspect(struct search *search, struct settlement *settlement, size_t number)
+{
+    struct verdict verdict;
+    part_judge(&search->record, NULL, &number, 1, false, &verdict);
+    if (!verdict_is(verdict.kind, CLASS_SUSPECT))
+        return;
+    verdict.kind = VERDICT_IMPRECISE;
+    settlement_blame(settlement, &verdict, &number, 1);
+}
+
 /* Whether the answer is right only because another formula was allowed for. */
 static bool is_right_by_fusing(const struct search *search)
 {

@@ -57,8 +57,16 @@ enum search_weight search_weigh(struct search *search, size_t number, const stru
  * blame yet. */
 bool search_blame(struct search *search, struct settlement *settlement, const struct verdict *verdict,
                   size_t number, enum search_weight weight);
+/* Confirms, weighs and blames the node judged last, whose verdict is a finding. False when none is to blame
+ * yet. */
+bool search_accuse(struct search *search, struct settlement *settlement, const struct verdict *verdict,
+                   size_t number);
 /* Blames the first spare node or group. */
 void search_blame_spare(const struct search *search, struct settlement *settlement);
+
+/* Calls a node that is far beyond its likely bound imprecise. The values shown may not be quite those it had,
+ * so it must be as far off as a model of its own. */
+void search_blame_suspect(struct search *search, struct settlement *settlement, size_t number);
 
 /* For an engine that does not show its values: judges parts of the model on the reference's values, then the
  * whole. */

@@ -19,14 +19,7 @@ static int visit_group(void *context, struct recording *record, const struct mem
         size_t number = record->test->index.order[p];
         struct verdict verdict;
         search_node(search, number, &verdict);
-        if (!verdict_is_finding(verdict.kind))
-            continue;
-        /* Broken by what comes behind it, maybe: only together with that it is to blame. */
-        enum search_weight weight = search_confirm(search, number, verdict.output)
-                                        ? search_weigh(search, number, &verdict)
-                                        : WEIGHT_NONE;
-        record->changed |= weight == WEIGHT_NONE;
-        if (search_blame(search, settling->settlement, &verdict, number, weight))
+        if (verdict_is_finding(verdict.kind) && search_accuse(search, settling->settlement, &verdict, number))
             return 1;
     }
     return 0;

@@ -185,8 +185,8 @@ const struct op ops_comparison[] = {
     {OP("LessOrEqual", 12), USUAL, .inputs = {2, 2}, .types = {{12, SOME_NUMBERS}, {16, DTYPES_NUMBER}},
      .eval = eval_compare, .sample = sample_compare, .factors = {FACTORS_NONE}, .slope = SLOPE_NOWHERE,
      .dangers = {{DANGER_COMPARE}}},
-    {OP("Where", 9), USUAL, .inputs = {3, 3}, .types = {{11, BOOLEAN}}, .eval = eval_where,
-     .gradient = gradient_where, .sample = sample_where, .factors = {FACTORS_SUM},
+    {OP("Where", 9), USUAL, .flags = OP_CHOOSES, .inputs = {3, 3}, .types = {{11, BOOLEAN}},
+     .eval = eval_where, .gradient = gradient_where, .sample = sample_where, .factors = {FACTORS_SUM},
      .history = {.same_since = 9}, .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -79,6 +79,8 @@ enum {
     OP_CONTAINERS = 4096,       /* takes sequences and absent optionals, which others refuse */
     OP_MAKES_NARROW = 8192, /* makes narrow elements of others (Cast), by its other inputs or attributes */
     OP_FIRST_NOT_NARROW = 16384, /* its first input is none of the types in `narrow` */
+    OP_LEVELS_OFF = 32768, /* large inputs all give its least or its largest result (Sigmoid, Clip) */
+    OP_CHOOSES = 65536,    /* takes each element from one of its inputs, by a condition, the first (Where) */
 };
 
 /* How many there may be, both included. */
@@ -292,6 +294,10 @@ const struct op *op_of(const Onnx__NodeProto *node);
 
 /* Whether the node's operator is known to have the flag. */
 bool op_has(const Onnx__NodeProto *node, unsigned flag);
+
+/* Whether an error of its inputs may leave the outputs as they are: it jumps from result to result (ArgMax,
+ * Less), or levels off. What is in front of such an operator must be looked at in front of it. */
+bool op_hides(const struct op *op);
 
 /* What people call the node's operator: the name of its row, otherwise its type. */
 const char *op_title(const Onnx__NodeProto *node);

@@ -334,7 +334,8 @@ enum {
                     .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES
 
 const struct op ops_softmax[] = {
-    [SOFTMAX] = {ROW("Softmax"), .gradient = gradient_softmax, .open = "the quotient of infinities",
+    [SOFTMAX] = {ROW("Softmax"), .flags = OP_LEVELS_OFF, .gradient = gradient_softmax,
+                 .open = "the quotient of infinities",
                  .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .history = {.same_since = 1},
                  .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
     [LOG_SOFTMAX] = {ROW("LogSoftmax"), .gradient = gradient_softmax, .open = "the quotient of infinities",

@@ -56,6 +56,13 @@ bool op_has(const Onnx__NodeProto *node, unsigned flag)
     return op && op->flags & flag;
 }
 
+bool op_hides(const struct op *op)
+{
+    bool jumps = op->slope == SLOPE_NOWHERE && op->work != WORK_SHAPE && op->work != WORK_CREATES;
+    bool chooses = op->dangers[0].kind == DANGER_TIE;
+    return jumps || chooses || op->flags & (OP_LEVELS_OFF | OP_CASTS);
+}
+
 const char *op_title(const Onnx__NodeProto *node)
 {
     const struct op *op = op_of(node);

@@ -63,8 +63,20 @@ struct answer_part answer_part_of(const struct engine_verdict *overall, const ch
         .elements = overall->elements,
         .judged = overall->judged,
         .by_operator = overall->by_operator,
-        .factor = overall->factor,
+        .error = overall->error,
+        .visible = overall->visible,
+        .evidence = overall->evidence.samples + overall->evidence.failed ? &overall->evidence : NULL,
     };
+}
+
+static void add_borrowed(struct str *out, const struct answer_part *part)
+{
+    struct str names;
+    str_init(&names);
+    operator_evidence_borrowed(part->evidence, &names);
+    if (names.length)
+        str_printf(out, "%s%s borrows %s", out->length ? "; " : "", part->engine, names.data);
+    str_release(&names);
 }
 
 void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts *verdicts,
@@ -75,6 +87,8 @@ void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts 
     scene->wheres = memory_zeroed(verdicts->engines + 1, sizeof *scene->wheres);
     str_init(&scene->what);
     str_init(&scene->evidence);
+    str_init(&scene->idle);
+    str_init(&scene->borrowed);
     text_print(&scene->what, path, 0);
     text_print(&scene->evidence, described, 0);
     if (verdicts->samples < samples) {
@@ -85,6 +99,10 @@ void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts 
     for (size_t i = 0; i < verdicts->engines; i++) {
         str_init(&scene->wheres[i]);
         scene->parts[i] = answer_part_of(&verdicts->engine[i], labels[i], &scene->wheres[i]);
+        if (!scene->idle.length && scene->parts[i].evidence)
+            operator_evidence_idle(scene->parts[i].evidence, &scene->idle);
+        if (scene->parts[i].evidence)
+            add_borrowed(&scene->borrowed, &scene->parts[i]);
         engine_verdict_stands(&verdicts->engine[i], labels[i], &scene->standing);
     }
     scene->answer = (struct answer){
@@ -93,6 +111,9 @@ void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts 
         .parts = scene->parts,
         .evidence = scene->evidence.data,
         .unit = "output value",
+        .samples = samples,
+        .idle = scene->idle.length ? scene->idle.data : NULL,
+        .borrowed = scene->borrowed.length ? scene->borrowed.data : NULL,
         .unjudged = verdicts->unjudged,
         .without = verdicts->reason,
         .standing = &scene->standing,
@@ -107,6 +128,8 @@ void answer_scene_release(struct answer_scene *scene)
     free(scene->wheres);
     str_release(&scene->what);
     str_release(&scene->evidence);
+    str_release(&scene->idle);
+    str_release(&scene->borrowed);
 }
 
 /* Whether the engine is right. */
@@ -115,11 +138,31 @@ static bool agrees(const struct answer_part *part)
     return verdict_is(part->kind, CLASS_AGREES | CLASS_REFUTED);
 }
 
-/* Whether the answer may call the engine correct: some of its values were held against the reference. */
+/* Whether some of its values were held against the reference, and agree. */
 static bool is_shown(const struct answer *answer, const struct answer_part *part)
 {
     bool some = !answer->unit || part->judged + part->by_operator > 0;
     return agrees(part) && !part->by_vote && some;
+}
+
+/* Whether each operator was judged on some sample, or need not be. */
+static bool is_checked(const struct answer_part *part)
+{
+    return !part->evidence || part->evidence->complete;
+}
+
+/* Whether operators stand for output values, and have elements of their own that could not be judged. */
+static bool has_gaps(const struct answer_part *part)
+{
+    return part->by_operator && part->evidence && operator_evidence_partial(part->evidence);
+}
+
+static bool same_strength(const struct answer_part *a, const struct answer_part *b)
+{
+    if (!agrees(a) || !a->evidence || !b->evidence)
+        return !agrees(a) || a->evidence == b->evidence;
+    return a->evidence->complete == b->evidence->complete &&
+           (a->evidence->complete || a->evidence->most == b->evidence->most);
 }
 
 /* Whether one clause can speak of both. */
@@ -129,7 +172,7 @@ static bool alike(const struct answer *answer, const struct answer_part *a, cons
     return verdict_row(a->kind)->says[0] && verdict_row(b->kind)->says[0] &&
            text_equal(verdict_row(a->kind)->says[0], verdict_row(b->kind)->says[0]) &&
            is_shown(answer, a) == is_shown(answer, b) && a->by_vote == b->by_vote && a->known == b->known &&
-           text_equal(here, there) && a->alike * b->all == b->alike * a->all;
+           text_equal(here, there) && a->alike * b->all == b->alike * a->all && same_strength(a, b);
 }
 
 /* "A, B and C", of engines that the clause of parts[first] speaks of; returns how many they are. */
@@ -178,13 +221,68 @@ static void add_share(struct str *out, const struct answer *answer, const struct
     str_printf(out, " %s", answer->share ? answer->share : "samples");
 }
 
+static void add_samples(struct str *out, size_t count)
+{
+    answer_add_count(out, count);
+    str_add(out, count == 1 ? " sample" : " samples");
+}
+
+/* "every operator checked on 5 samples": how strong the evidence is. `agreeing` samples agree. */
+static void add_strength(struct str *out, const struct answer *answer, const struct answer_part *part,
+                         size_t agreeing)
+{
+    const struct operator_evidence *evidence = part->evidence;
+    if (!evidence)
+        return;
+    if (!evidence->complete && !evidence->samples) {
+        str_add(out, "; its operators could not be checked");
+        return;
+    }
+    if (!evidence->complete) {
+        str_add(out, "; ");
+        answer_add_count(out, evidence->most);
+        str_add(out, " of ");
+        answer_add_count(out, evidence->n_nodes);
+        str_add(out, " operators checked");
+        return;
+    }
+    size_t all = answer->samples > part->all ? answer->samples : part->all;
+    str_add(out, ": ");
+    if (evidence->complete < all) {
+        str_add(out, "outputs agree on ");
+        if (agreeing < all) {
+            answer_add_count(out, agreeing);
+            str_add(out, " of ");
+        }
+        add_samples(out, all);
+        str_add(out, "; ");
+    }
+    str_add(out, "every operator checked on ");
+    if (evidence->complete >= all) {
+        add_samples(out, evidence->complete);
+    } else if (evidence->complete >= agreeing) {
+        str_add(out, "each of them");
+    } else {
+        answer_add_count(out, evidence->complete);
+        str_add(out, " of them, spread evenly and where outputs differ most");
+    }
+}
+
+static void add_refuted(struct str *out, const struct answer *answer, const struct answer_part *part)
+{
+    str_add(out, answer->counted ? "; the outputs expected there do not belong to model and input"
+                                 : "; the expected outputs do not belong to this model and input");
+    add_share(out, answer, part);
+    str_add(out, ": check export or preprocessing");
+}
+
 /* "model.onnx is computed correctly by A and B". */
 static void add_agreement(struct str *out, const struct answer *answer, size_t first, bool begun, bool *done)
 {
     const struct answer_part *part = &answer->parts[first];
     bool plural = answer->plural && !(answer->counted && part->alike == 1 && part->all > 1);
     const char *verb = verdict_row(part->kind)->says[plural];
-    bool partial = part->judged + part->by_operator < part->elements;
+    bool partial = part->judged + part->by_operator < part->elements || has_gaps(part);
     if (answer->unjudging)
         verb = plural ? "are answered by" : "is answered by";
     else if (part->by_vote)
@@ -192,22 +290,25 @@ static void add_agreement(struct str *out, const struct answer *answer, size_t f
     else if (answer->unit && !is_shown(answer, part))
         verb = plural ? "are answered, with nothing to be judged, by"
                       : "is answered, with nothing to be judged, by";
+    else if (!is_checked(part))
+        verb =
+            plural ? "are answered within their error bounds by" : "is answered within its error bounds by";
     else if (answer->agrees)
         verb = answer->agrees;
     bool refuted = verdict_is(part->kind, CLASS_REFUTED);
     add_what(out, answer, part, begun, true);
     str_printf(out, " %s ", refuted ? verdict_row(part->kind)->says[plural] : verb);
     add_engines(out, answer, first, done);
-    if (refuted)
-        str_add(out, answer->counted ? "; the outputs expected there do not belong to model and input"
-                                     : "; the expected outputs do not belong to this model and input");
-    add_share(out, answer, part);
-    if (refuted)
-        str_add(out, ": check export or preprocessing");
+    if (!refuted && (!part->evidence || !part->evidence->complete))
+        add_share(out, answer, part);
     if (part->by_vote && !answer->unjudging)
         str_add(out, ", which does not show that they are right");
     else if (partial && is_shown(answer, part))
         str_add(out, ", as far as could be judged");
+    if (is_shown(answer, part))
+        add_strength(out, answer, part, refuted ? part->all : part->alike);
+    if (refuted)
+        add_refuted(out, answer, part);
 }
 
 /* "A and B refuse model.onnx at Gemm fc in 3 of 20 samples". */
@@ -248,8 +349,17 @@ static size_t left_of(const struct answer_part *part)
     return part->elements - part->judged - part->by_operator;
 }
 
+/* The part whose operators would hide the larger error. */
+static const struct operator_evidence *weaker(const struct operator_evidence *a,
+                                              const struct operator_evidence *b)
+{
+    const struct node_evidence *x = a ? operator_evidence_weakest(a) : NULL;
+    const struct node_evidence *y = b ? operator_evidence_weakest(b) : NULL;
+    return !y || (x && x->visible >= y->visible) ? a : b;
+}
+
 /* The values of that engine of those called correct of which the fewest were judged; without such an engine,
- * of all whose values could be looked at. The error is the largest of them. */
+ * of all whose values could be looked at. Errors, and what would have been seen, are the largest of them. */
 static struct answer_part totals(const struct answer *answer)
 {
     struct answer_part all = {0};
@@ -260,14 +370,113 @@ static struct answer_part totals(const struct answer *answer)
         const struct answer_part *part = &answer->parts[i];
         if (is_shown(answer, part) != shown || !part->elements || verdict_is(part->kind, CLASS_FORM))
             continue;
-        double factor = part->factor > all.factor ? part->factor : all.factor;
+        double error = fmax(part->error, all.error), visible = fmax(part->visible, all.visible);
+        const struct operator_evidence *evidence = weaker(all.evidence, part->evidence);
         if (!all.elements || left_of(part) > left_of(&all) ||
             (left_of(part) == left_of(&all) && part->elements > all.elements))
             all = *part;
-        all.factor = factor;
+        all.error = error;
+        all.visible = visible;
+        all.evidence = evidence;
         all.kind = shown ? VERDICT_AGREES : VERDICT_UNTESTED;
     }
     return all;
+}
+
+static void add_node(struct str *out, const struct node_evidence *node)
+{
+    text_print(out, node->operator, 60);
+    str_add(out, " ");
+    text_print(out, node->name, 120);
+}
+
+/* "but LSTM l, of which 120 of 1,792 elements have no useful bound". */
+static void add_vague(struct str *out, const struct operator_evidence *evidence)
+{
+    size_t count;
+    const struct node_evidence *vague = operator_evidence_vague(evidence, &count);
+    if (!vague)
+        return;
+    str_add(out, " but ");
+    add_node(out, vague);
+    if (count > 1)
+        str_printf(out, " and %zu more", count - 1);
+    str_add(out, ", of which ");
+    answer_add_count(out, vague->vague);
+    str_add(out, " of ");
+    answer_add_count(out, vague->elements);
+    str_add(out, " elements have no useful bound");
+}
+
+/* ", above 0.0002 in any operator (weakest: Softmax sm)". */
+static void add_visible_in_operators(struct str *out, const struct answer_part *all)
+{
+    size_t count;
+    const struct node_evidence *weakest = operator_evidence_weakest(all->evidence);
+    str_add(out, all->judged ? ", " : "");
+    if (!weakest && operator_evidence_vague(all->evidence, &count)) {
+        str_add(out, "any error may pass in its operators");
+        return;
+    }
+    if (!weakest || !(weakest->visible > 0)) {
+        str_add(out, all->judged ? "and in any operator" : "any error would have been seen in any operator");
+        add_vague(out, all->evidence);
+        return;
+    }
+    str_printf(out, "%s %.2g in any operator", all->judged ? "above" : "an error would have been seen from",
+               weakest->visible);
+    add_vague(out, all->evidence);
+    str_add(out, " (weakest: ");
+    add_node(out, weakest);
+    str_add(out, ")");
+}
+
+/* "an error above 3e-06 would have been seen in the outputs, above 0.0002 in any operator (weakest: Softmax
+ * sm)": what would have passed. An error of the result's own size is no figure to give. */
+static void add_visible(struct str *out, const struct answer *answer, const struct answer_part *all)
+{
+    int length = (int)(strlen(answer->unit) - strlen(" value"));
+    bool checked = all->evidence && all->evidence->samples;
+    str_add(out, all->judged || checked ? "; " : "");
+    if (all->judged && all->visible >= 1)
+        str_printf(out, "an error of any size may pass in the %.*ss", length, answer->unit);
+    else if (all->judged && all->visible > 0)
+        str_printf(out, "an error above %.2g would have been seen in the %.*ss", all->visible, length,
+                   answer->unit);
+    else if (all->judged)
+        str_printf(out, "any error would have been seen in the %.*ss", length, answer->unit);
+    if (checked)
+        add_visible_in_operators(out, all);
+}
+
+static void add_errors(struct str *out, const struct answer *answer, const struct answer_part *all)
+{
+    if (all->judged && all->error > 0)
+        str_printf(out, ", largest error %.2g of the largest value", all->error);
+    else if (all->judged)
+        str_add(out, ", without any error");
+    add_visible(out, answer, all);
+}
+
+static void add_judged(struct str *out, const struct answer_part *all)
+{
+    if (all->judged == all->elements) {
+        str_add(out, all->elements == 1 ? ", judged" : ", all judged");
+        return;
+    }
+    if (!all->judged && all->by_operator == all->elements) {
+        str_add(out,
+                ", without a useful error bound as a whole: each operator was checked, and all are right");
+        return;
+    }
+    str_add(out, ", ");
+    all->judged ? answer_add_count(out, all->judged) : str_add(out, "none");
+    str_add(out, " judged");
+    if (all->by_operator) {
+        str_add(out, ", ");
+        answer_add_count(out, all->by_operator);
+        str_add(out, " by their operators alone");
+    }
 }
 
 static void add_values(struct str *out, const struct answer *answer, const struct answer_part *all)
@@ -278,25 +487,10 @@ static void add_values(struct str *out, const struct answer *answer, const struc
     }
     str_add(out, ", ");
     answer_add_count(out, all->elements);
-    str_printf(out, " %s%s, ", answer->unit, all->elements == 1 ? "" : "s");
-    if (all->judged == all->elements) {
-        str_add(out, all->elements == 1 ? "judged" : "all judged");
-    } else {
-        if (all->judged || !all->by_operator)
-            all->judged ? answer_add_count(out, all->judged) : str_add(out, "none");
-        str_add(out, all->judged || !all->by_operator ? " judged" : "");
-        if (all->by_operator) {
-            str_add(out, all->judged ? ", " : "");
-            answer_add_count(out, all->by_operator);
-            str_add(out, " judged operator by operator");
-        }
-    }
-    if (verdict_is(all->kind, CLASS_AGREES) && all->judged && isfinite(all->factor)) {
-        if (all->factor > 0)
-            str_printf(out, ", largest error %.2g of what rounding explains", all->factor);
-        else
-            str_add(out, ", without any error");
-    }
+    str_printf(out, " %s%s", answer->unit, all->elements == 1 ? "" : "s");
+    add_judged(out, all);
+    if (verdict_is(all->kind, CLASS_AGREES) && all->judged + all->by_operator && isfinite(all->error))
+        add_errors(out, answer, all);
 }
 
 static void add_doubt(struct str *out, const char *between, const char *head, const char *why)
@@ -317,6 +511,17 @@ static void add_mistakes(struct str *out, const struct standing *standing, const
     str_add(out, text_ends(out->data, ".") ? "" : ".");
 }
 
+static void add_gap(struct str *out, const struct node_evidence *node, const char *between)
+{
+    str_printf(out, "%sNot judged: ", between);
+    answer_add_count(out, node->left);
+    str_add(out, " of ");
+    answer_add_count(out, node->elements);
+    str_add(out, " elements of ");
+    add_node(out, node);
+    str_add(out, ".");
+}
+
 static void add_doubts(struct str *out, const struct answer *answer, const struct answer_part *all,
                        const char *between)
 {
@@ -326,7 +531,7 @@ static void add_doubts(struct str *out, const struct answer *answer, const struc
                   answer->without + (text_starts(answer->without, reason_head) ? strlen(reason_head) : 0));
     else if (answer->not_judged)
         add_doubt(out, between, "Not judged", answer->not_judged);
-    else if (answer->unit && answer->unjudged && all->judged < all->elements)
+    else if (answer->unit && answer->unjudged && left)
         add_doubt(out, between, "Not judged", answer->unjudged);
     else if (answer->unit && left) {
         str_printf(out, "%sNot judged: ", between);
@@ -335,6 +540,12 @@ static void add_doubts(struct str *out, const struct answer *answer, const struc
         answer_add_count(out, all->elements);
         str_printf(out, " %ss; why is not known.", answer->unit);
     }
+    if (has_gaps(all))
+        add_gap(out, operator_evidence_partial(all->evidence), between);
+    if (answer->borrowed)
+        add_doubt(out, between, "Computed by the reference and not checked", answer->borrowed);
+    if (answer->idle)
+        add_doubt(out, between, "Not exercised", answer->idle);
     add_mistakes(out, answer->standing, between);
     if (!answer->standing || !answer->standing->troubles)
         return;

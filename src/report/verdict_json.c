@@ -42,6 +42,81 @@ static void expectations(struct json *json, const struct engine_verdict *overall
     json_end(json);
 }
 
+static void node_json(struct json *json, const struct node_evidence *node)
+{
+    json_object(json, NULL);
+    json_string(json, "operator", node->operator);
+    json_string(json, "node", node->name);
+}
+
+/* Operators that were not judged on some sample, and those of which elements have no useful bound. */
+static void unjudged_json(struct json *json, const struct operator_evidence *evidence)
+{
+    json_array(json, "unjudged");
+    for (size_t i = 0; i < evidence->n_nodes; i++) {
+        const struct node_evidence *node = &evidence->nodes[i];
+        if (node->judged == evidence->samples)
+            continue;
+        node_json(json, node);
+        json_int(json, "samples", (int64_t)(evidence->samples - node->judged));
+        json_string(json, "why", node->why);
+        json_end(json);
+    }
+    json_end(json);
+    json_array(json, "vague");
+    for (size_t i = 0; i < evidence->n_nodes; i++) {
+        const struct node_evidence *node = &evidence->nodes[i];
+        if (!node->vague)
+            continue;
+        node_json(json, node);
+        json_int(json, "elements", (int64_t)node->elements);
+        json_int(json, "vague", (int64_t)node->vague);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void unexercised_json(struct json *json, const struct operator_evidence *evidence)
+{
+    json_array(json, "borrowed");
+    for (size_t i = 0; i < evidence->n_nodes; i++)
+        if (evidence->nodes[i].borrowed)
+            json_string(json, NULL, evidence->nodes[i].name);
+    json_end(json);
+    json_array(json, "not_exercised");
+    for (size_t i = 0; i < evidence->n_nodes; i++) {
+        const char *missing = exercise_missing(&evidence->nodes[i].exercise);
+        if (!missing)
+            continue;
+        node_json(json, &evidence->nodes[i]);
+        json_string(json, "what", missing);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void evidence_json(struct json *json, const struct operator_evidence *evidence)
+{
+    const struct node_evidence *weakest = operator_evidence_weakest(evidence);
+    json_object(json, "evidence");
+    json_int(json, "checked_samples", (int64_t)evidence->samples);
+    json_int(json, "complete_samples", (int64_t)evidence->complete);
+    json_int(json, "operators", (int64_t)evidence->n_nodes);
+    json_int(json, "judged", (int64_t)evidence->most);
+    json_string(json, "failure", evidence->failure);
+    if (weakest) {
+        json_double(json, "largest_error", operator_evidence_error(evidence));
+        json_object(json, "weakest");
+        json_string(json, "operator", weakest->operator);
+        json_string(json, "node", weakest->name);
+        json_double(json, "visible", weakest->visible);
+        json_end(json);
+    }
+    unjudged_json(json, evidence);
+    unexercised_json(json, evidence);
+    json_end(json);
+}
+
 void engine_verdict_json(struct json *json, const char *name, const struct engine_verdict *overall)
 {
     const struct verdict *verdict = &overall->verdict;
@@ -60,7 +135,8 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     json_bool(json, "fused", overall->fused);
     json_string(json, "cause", overall->cause);
     json_int(json, "sample", (int64_t)overall->sample);
-    if (verdict_is(verdict->kind, CLASS_NUMBERS | CLASS_SUSPECT | CLASS_IMPRECISE) && !verdict->by_vote)
+    bool deviates = verdict->wrong + verdict->suspect + verdict->strange > 0;
+    if (verdict_is(verdict->kind, CLASS_NUMBERS | CLASS_SUSPECT | CLASS_IMPRECISE) && deviates)
         element(json, verdict);
     expectations(json, overall);
     json_object(json, "elements");
@@ -74,6 +150,8 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
         if (overall->counts[kind])
             json_int(json, verdict_name((enum verdict_kind)kind), (int64_t)overall->counts[kind]);
     json_end(json);
+    if (overall->evidence.samples || overall->evidence.failed)
+        evidence_json(json, &overall->evidence);
     json_end(json);
     str_release(&sentence);
 }

@@ -130,6 +130,13 @@ static void keep(struct sample_verdicts *verdicts, struct engine_verdict *overal
                           overall);
 }
 
+/* Whether some element of every output was judged by the reference, and that proves something. */
+static bool is_judged(const struct verdict *verdict)
+{
+    return !verdict_is(verdict->kind, CLASS_UNJUDGED) && !verdict->blank && !verdict->by_vote &&
+           !verdict->no_evidence;
+}
+
 static struct settle_case case_of(const struct sample_verdicts *verdicts, size_t engine,
                                   const struct sample_results *sample)
 {
@@ -160,18 +167,12 @@ static bool settle_sample(const struct sample_verdicts *verdicts, size_t engine,
     return true;
 }
 
-/*
- * The bounds of a whole model may grow until nothing can be judged, but its operators can be judged, each on
- * the inputs it had. True when that was tried: an operator that is wrong is then blamed, and when all are
- * right the engine agrees.
- */
-static bool settle_undecided(const struct sample_verdicts *verdicts, size_t engine,
-                             const struct sample_results *sample, struct verdict *verdict,
-                             struct settlement *settlement)
+/* Gradients whose bounds are too wide: each operator's gradient can be judged by itself. */
+static bool settle_undecided(const struct settle_case *which, struct verdict *verdict,
+                             struct settlement *settlement, bool *every_node)
 {
     struct error err = {0};
-    struct settle_case which = case_of(verdicts, engine, sample);
-    if (settle(settlement, &which, &err)) {
+    if (settle(settlement, which, &err)) {
         settlement_release(settlement);
         *settlement = (struct settlement){0};
         return false;
@@ -180,10 +181,109 @@ static bool settle_undecided(const struct sample_verdicts *verdicts, size_t engi
         verdict->kind = settlement->kind;
     } else if (settlement->every_node) {
         verdict->kind = settlement->kind = VERDICT_AGREES;
+        *every_node = true;
         verdict->blank = 0;
         snprintf(settlement->text, sizeof settlement->text, "judged operator by operator");
     }
     return true;
+}
+
+static size_t count_elements(const struct result *result)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < result->count; i++)
+        for (size_t k = 0; k < result->outputs[i].count; k++)
+            count += result->outputs[i].tensors[k].count;
+    return count;
+}
+
+/*
+ * Checks the operators behind an answer that agrees or cannot be judged as a whole. An operator that is wrong
+ * is blamed, whatever the answer; an answer that cannot be judged agrees when all operators are right. True
+ * when the settlement tells of it. *every_node: what of the answer could not be judged was judged by them.
+ */
+static bool check_operators(struct sample_verdicts *verdicts, size_t engine,
+                            const struct sample_results *sample, struct verdict *verdict,
+                            struct settlement *settlement, bool *every_node)
+{
+    struct engine_verdict *overall = &verdicts->engine[engine];
+    struct settle_case which = case_of(verdicts, engine, sample);
+    const struct model *model = test_case_model(sample->test, NULL);
+    struct operator_check check;
+    struct error err = {0};
+    bool told = false;
+    if (operator_check(&check, &which, &sample->results[engine], &err)) {
+        operator_evidence_fail(&overall->evidence, verdicts->arena, err.message);
+    } else if (check.found.count) {
+        *settlement = check.found;
+        check.found = (struct settlement){0};
+        verdict->kind = settlement->kind;
+        told = true;
+    } else {
+        operator_evidence_add(&overall->evidence, verdicts->arena, model, &check);
+        told = check.n_checked == check.n_nodes && !is_judged(verdict);
+        *every_node = check.n_checked == check.n_nodes && (told || !check.partial);
+        if (told) {
+            *settlement = (struct settlement){.kind = VERDICT_AGREES};
+            snprintf(settlement->text, sizeof settlement->text, "judged operator by operator");
+            *verdict = (struct verdict){.kind = VERDICT_AGREES,
+                                        .total = count_elements(&sample->results[engine]),
+                                        .judged = verdict->by_vote ? 0 : verdict->judged,
+                                        .error = verdict->error,
+                                        .visible = verdict->visible};
+        }
+    }
+    operator_check_release(&check);
+    return told;
+}
+
+/* What is done about a verdict beyond judging the answer. */
+enum measure { MEASURE_NONE, MEASURE_SETTLE, MEASURE_UNDECIDED, MEASURE_CHECK };
+
+/* Whether the operators may tell more of an answer that is not wrong: it agrees, cannot be judged, or proves
+ * nothing. The reference need not be able to compute the model as a whole. */
+static bool is_checkable(const struct sample_results *sample, const struct verdict *verdict)
+{
+    return sample->reference && !verdict->invalid && !verdict->unanswered &&
+           (verdict_is(verdict->kind, CLASS_AGREES | CLASS_UNDECIDED | CLASS_OPEN) || verdict->no_evidence);
+}
+
+/* judged: the answer needs no more than that it agrees. */
+static enum measure measure_for(const struct engine_verdict *overall, const struct sample_results *sample,
+                                const struct verdict *verdict, bool judged)
+{
+    bool suspect = verdict_is(verdict->kind, CLASS_SUSPECT);
+    if (is_checkable(sample, verdict) && sample->test->gradient)
+        return !judged && overall->resolved < MAX_UNDECIDED ? MEASURE_UNDECIDED : MEASURE_NONE;
+    if (is_checkable(sample, verdict) && sample->check == CHECK_OPERATORS)
+        return MEASURE_CHECK;
+    if (is_checkable(sample, verdict))
+        return !judged && sample->check == CHECK_UNDECIDED && overall->resolved < MAX_UNDECIDED
+                   ? MEASURE_CHECK
+                   : MEASURE_NONE;
+    bool wanted =
+        suspect ? overall->settled < MAX_SETTLED : loudness(overall->verdict.kind) < loudness(verdict->kind);
+    return wanted ? MEASURE_SETTLE : MEASURE_NONE;
+}
+
+static bool take_measure(struct sample_verdicts *verdicts, size_t engine, const struct sample_results *sample,
+                         enum measure measure, struct verdict *verdict, struct settlement *settlement,
+                         bool *every_node)
+{
+    struct settle_case which = case_of(verdicts, engine, sample);
+    if (sample->results[engine].outcome != OUTCOME_OK)
+        return false;
+    switch (measure) {
+    case MEASURE_NONE:
+        return false;
+    case MEASURE_SETTLE:
+        return settle_sample(verdicts, engine, sample, verdict, settlement);
+    case MEASURE_UNDECIDED:
+        return settle_undecided(&which, verdict, settlement, every_node);
+    case MEASURE_CHECK:
+        return check_operators(verdicts, engine, sample, verdict, settlement, every_node);
+    }
+    return false;
 }
 
 static void note_heard(struct sample_verdicts *verdicts, struct engine_verdict *overall,
@@ -192,6 +292,27 @@ static void note_heard(struct sample_verdicts *verdicts, struct engine_verdict *
     enum heard heard = verdict_heard(verdict);
     if (!overall->heard[heard]++)
         overall->why[heard] = arena_strdup(verdicts->arena, verdict->text);
+}
+
+/* An engine that agrees is right only if each of its operators was judged on some sample. */
+static void operators_stand(const struct engine_verdict *overall, const char *engine,
+                            struct standing *standing)
+{
+    const struct operator_evidence *evidence = &overall->evidence;
+    const struct node_evidence *first = operator_evidence_unjudged(evidence);
+    if (evidence->complete || !verdict_is(overall->verdict.kind, CLASS_AGREES) ||
+        overall->heard[HEARD_UNJUDGED])
+        return;
+    if (first)
+        standing_trouble(standing,
+                         "%s answered, and %zu of %zu operators could not be judged, first %s %s: %s", engine,
+                         evidence->n_nodes - evidence->most, evidence->n_nodes, first->operator, first->name,
+                         first->why ? first->why : "why is not known");
+    else if (evidence->samples)
+        standing_trouble(standing, "%s answered, and no sample shows all of its operators", engine);
+    else if (evidence->failed)
+        standing_trouble(standing, "%s answered, and its operators could not be checked: %s", engine,
+                         evidence->failure);
 }
 
 void engine_verdict_stands(const struct engine_verdict *overall, const char *engine,
@@ -207,6 +328,7 @@ void engine_verdict_stands(const struct engine_verdict *overall, const char *eng
                            overall->heard[i], all, overall->why[i]);
     if (!all)
         standing_heard(standing, engine, HEARD_NOTHING, 1, 1, "it was not asked");
+    operators_stand(overall, engine, standing);
     if (overall->refuted)
         standing_mistake(standing, "%.1000s", overall->refuted);
 }
@@ -232,44 +354,13 @@ static void hold_expected(struct sample_verdicts *verdicts, struct engine_verdic
         overall->refuted = arena_strdup(verdicts->arena, dispute->claim.text);
 }
 
-static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const struct sample_results *sample,
-                        struct verdict *verdict)
+static void add_elements(struct engine_verdict *overall, const struct verdict *verdict)
 {
-    struct engine_verdict *overall = &verdicts->engine[engine];
-    struct settlement settlement = {0};
-    struct settle_case which = case_of(verdicts, engine, sample);
-    refusal_decide(verdicts->refusals, &which, &sample->results[engine], verdict);
-    bool blank = verdict_is(verdict->kind, CLASS_AGREES) && verdict->blank;
-    struct dispute dispute;
-    bool expects = dispute_of(verdicts, engine, sample, &dispute);
-    bool disputed = expects && expectation_needs_operators(&dispute, verdict);
-    bool undecided = (verdict_is(verdict->kind, CLASS_UNDECIDED) || blank || disputed) && sample->reference &&
-                     !verdict->by_vote;
-    bool some = verdict_is(verdict->kind, CLASS_SUSPECT) || undecided; /* are settled, others once */
-    bool wanted = undecided ? overall->resolved < MAX_UNDECIDED
-                  : some    ? overall->settled < MAX_SETTLED
-                            : loudness(overall->verdict.kind) < loudness(verdict->kind);
-    bool settled =
-        wanted && sample->results[engine].outcome == OUTCOME_OK &&
-        (undecided ? settle_undecided : settle_sample)(verdicts, engine, sample, verdict, &settlement);
-    if (expects)
-        hold_expected(verdicts, overall, &dispute, settled && settlement.every_node, verdict);
-    overall->expectations[verdict->expectation]++;
     overall->elements += verdict->total;
     overall->judged += verdict->judged;
     overall->factor = verdict->factor > overall->factor ? verdict->factor : overall->factor;
-    if (settled && undecided && settlement.every_node && verdict_is(verdict->kind, CLASS_AGREES))
-        overall->by_operator += verdict->total - verdict->judged;
-    overall->settled += settled && some && !undecided;
-    overall->resolved += settled && undecided;
-    overall->counts[verdict->kind]++;
-    note_heard(verdicts, overall, verdict);
-    /* The text is about the expected outputs, not about what settling found. */
-    bool told = verdict->expectation != EXPECTATION_NONE && verdict->expectation != EXPECTATION_MET &&
-                !verdict_is_finding(verdict->kind);
-    if (loudness(verdict->kind) > loudness(overall->verdict.kind))
-        keep(verdicts, overall, sample, verdict, settled && !told ? &settlement : NULL);
-    settlement_release(&settlement);
+    overall->error = verdict->error > overall->error ? verdict->error : overall->error;
+    overall->visible = verdict->visible > overall->visible ? verdict->visible : overall->visible;
 }
 
 /* Gradients have bounds of their own, of which a run of the model forward tells nothing. */
@@ -286,6 +377,40 @@ static void explain_unjudged(struct sample_verdicts *verdicts, const struct samp
     str_release(&why);
 }
 
+static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const struct sample_results *sample,
+                        struct verdict *verdict)
+{
+    struct engine_verdict *overall = &verdicts->engine[engine];
+    struct settlement settlement = {0};
+    struct settle_case which = case_of(verdicts, engine, sample);
+    refusal_decide(verdicts->refusals, &which, &sample->results[engine], verdict);
+    struct dispute dispute;
+    bool expects = dispute_of(verdicts, engine, sample, &dispute);
+    bool suspect = verdict_is(verdict->kind, CLASS_SUSPECT);
+    bool judged = is_judged(verdict) && !(expects && expectation_needs_operators(&dispute, verdict));
+    enum measure measure = measure_for(overall, sample, verdict, judged);
+    bool every_node = false;
+    bool settled = take_measure(verdicts, engine, sample, measure, verdict, &settlement, &every_node);
+    if (expects)
+        hold_expected(verdicts, overall, &dispute, every_node, verdict);
+    overall->expectations[verdict->expectation]++;
+    add_elements(overall, verdict);
+    if (every_node && verdict_is(verdict->kind, CLASS_AGREES))
+        overall->by_operator += verdict->total - verdict->judged;
+    else
+        explain_unjudged(verdicts, sample, verdict);
+    overall->settled += settled && suspect;
+    overall->resolved += !judged && measure >= MEASURE_UNDECIDED;
+    overall->counts[verdict->kind]++;
+    note_heard(verdicts, overall, verdict);
+    /* The text is about the expected outputs, not about what settling found. */
+    bool told = verdict->expectation != EXPECTATION_NONE && verdict->expectation != EXPECTATION_MET &&
+                !verdict_is_finding(verdict->kind);
+    if (loudness(verdict->kind) > loudness(overall->verdict.kind))
+        keep(verdicts, overall, sample, verdict, settled && !told ? &settlement : NULL);
+    settlement_release(&settlement);
+}
+
 void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_results *sample,
                          struct verdict *each)
 {
@@ -299,7 +424,6 @@ void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_r
     if (!judgement.by_reference && !verdicts->reason)
         verdicts->reason = arena_strdup(verdicts->arena, judgement.reason);
     for (size_t i = 0; i < verdicts->engines; i++) {
-        explain_unjudged(verdicts, sample, &judgement.verdicts[i]);
         add_verdict(verdicts, i, sample, &judgement.verdicts[i]);
         if (each)
             each[i] = judgement.verdicts[i];

@@ -3,9 +3,11 @@
  *
  * Samples are judged as they come. For each engine the worst verdict is kept (by loudness, judge/verdict.h;
  * the first of equals), with the node or fused group that settling finds. Settling runs the engine again, so
- * only the first wrong answer of each engine and four suspects are settled; further suspects stay suspect. An
- * answer with an output that cannot be judged as a whole is judged operator by operator, for up to 20 samples
- * of an engine, as such samples would otherwise count as not judged.
+ * only the first wrong answer of each engine and four suspects are settled; further suspects stay suspect.
+ *
+ * An answer that agrees may hide a wrong operator, so the operators are checked on the samples for which that
+ * is asked (locate/operator_check.h). An answer with an output that cannot be judged as a whole is judged by
+ * its operators as well, as it would otherwise count as not judged.
  */
 #ifndef TRIAL_SAMPLE_VERDICTS_H
 #define TRIAL_SAMPLE_VERDICTS_H
@@ -17,6 +19,7 @@
 #include "judge/standing.h"
 #include "locate/classify.h"
 #include "locate/settle.h"
+#include "trial/operator_evidence.h"
 
 /* The verdict on one engine. Strings live in the arena given to sample_verdicts_init. */
 struct engine_verdict {
@@ -40,10 +43,11 @@ struct engine_verdict {
     const char *known; /* of a finding: where its known issue is written up; NULL: it is not a known issue */
     bool accepted;     /* the known issue does not count against the engine */
     /* Over all samples: elements of its answers, those judged, and those that were judged operator by
-     * operator instead; the largest error of those judged, divided by its hard bound. */
+     * operator instead. */
     size_t elements, judged, by_operator;
-    double factor;
-    size_t settled;  /* suspects that were settled */
+    double factor, error, visible;     /* the largest over all samples (struct verdict) */
+    struct operator_evidence evidence; /* of its operators */
+    size_t settled;                    /* suspects that were settled */
     size_t resolved; /* answers that could not be judged as a whole, or are not as expected, and were judged
                         operator by operator */
 };
@@ -81,6 +85,10 @@ void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena,
 /* The engines' verdicts stay valid: they are in the arena. */
 void sample_verdicts_release(struct sample_verdicts *verdicts);
 
+/* When the operators of a model are checked: on answers that cannot be judged as a whole, up to 20 of an
+ * engine; on each answer that agrees or cannot be judged; never. */
+enum sample_check { CHECK_UNDECIDED, CHECK_OPERATORS, CHECK_NOTHING };
+
 /* One sample on all engines. */
 struct sample_results {
     size_t number;
@@ -89,6 +97,7 @@ struct sample_results {
     const struct result *results;   /* one for each engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */
     struct expected expected;       /* the outputs that the user expects; may be none */
+    enum sample_check check;
 };
 /* Judges one sample, settles it where needed, and adds it. Nothing of the sample is kept. `each` gets the
  * verdict on each engine, unless NULL. */

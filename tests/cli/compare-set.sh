@@ -1,9 +1,9 @@
 # Data sets: stacks of samples, answers that are kept, labels of one model alone, a wrong engine among right ones.
 cp -r "$source/models/samples" data
 lenet="$source/models/lenet5/lenet5.onnx"
-assay compare "$lenet" -e reference:round=on -e reference:fault=conv-rotated --data data --batch 4 --judge 2 --keep kept
+assay compare "$lenet" -e reference:round=on -e reference:fault=conv-rotated --data data --batch 4 --judge 2 --time 10m --keep kept
 ls kept | sed 's/-.*/-HASH/'
-assay compare "$lenet" -e reference:round=on -e reference:fault=conv-rotated -e reference:round=on,opt=all --data data --batch 4 --keep kept
+assay compare "$lenet" -e reference:round=on -e reference:fault=conv-rotated -e reference:round=on,opt=all --data data --batch 4 --time 10m --keep kept
 # A file cut short: what is lost is run again.
 for file in kept/*/*; do truncate -s -5 "$file"; done
 quietly compare "$lenet" -e reference:round=on -e reference --data data --batch 4 --keep kept

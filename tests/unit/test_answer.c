@@ -29,9 +29,22 @@ static struct answer about(const struct answer_part *parts, size_t count)
                            .unit = "output value"};
 }
 
+static struct node_evidence judged_nodes[] = {
+    {.operator= "Conv", .name = "c", .judged = 20, .error = 1e-7, .visible = 1e-5},
+    {.operator= "Softmax", .name = "sm", .judged = 20, .error = 2e-7, .visible = 2e-4},
+};
+
+/* Two operators, on 20 samples; `complete` of them have both judged. */
+static struct operator_evidence evidence_of(size_t complete)
+{
+    return (struct operator_evidence){
+        .samples = 20, .complete = complete, .most = complete ? 2 : 1, .n_nodes = 2, .nodes = judged_nodes};
+}
+
 static void sentence_of_the_example(void **state)
 {
     (void)state;
+    const struct operator_evidence evidence = evidence_of(20);
     const struct answer_part parts[] = {
         {.engine = "opencv", .kind = VERDICT_REJECTED, .where = "Gemm fc", .alike = 20, .all = 20},
         {.engine = "onnxruntime@1.30.0",
@@ -40,20 +53,61 @@ static void sentence_of_the_example(void **state)
          .all = 20,
          .elements = 2240,
          .judged = 2240,
-         .factor = 0.3},
+         .error = 1.2e-7,
+         .visible = 1e-6,
+         .evidence = &evidence},
         {.engine = "torch",
          .kind = VERDICT_AGREES,
          .alike = 20,
          .all = 20,
          .elements = 2240,
          .judged = 2240,
-         .factor = 0.1},
+         .error = 1e-8,
+         .visible = 3e-6,
+         .evidence = &evidence},
     };
     struct answer answer = about(parts, 3);
     expect(&answer,
-           "m.onnx is computed correctly by onnxruntime@1.30.0 and torch; opencv refuses it at Gemm fc. "
-           "Evidence: 20 random samples of 1 x 3 x 32 x 32, 2,240 output values, all judged, largest "
-           "error 0.3 of what rounding explains.");
+           "m.onnx is computed correctly by onnxruntime@1.30.0 and torch: every operator checked on 20 "
+           "samples; opencv refuses it at Gemm fc. Evidence: 20 random samples of 1 x 3 x 32 x 32, 2,240 "
+           "output values, all judged, largest error 1.2e-07 of the largest value; an error above 3e-06 "
+           "would have been seen in the outputs, above 0.0002 in any operator (weakest: Softmax sm).");
+}
+
+/* Correct is said only where each operator was judged; how many samples stand behind that is said too. */
+static void strength_of_the_evidence(void **state)
+{
+    (void)state;
+    struct operator_evidence evidence = evidence_of(20);
+    struct answer_part part = {.engine = "a",
+                               .kind = VERDICT_AGREES,
+                               .alike = 1000,
+                               .all = 1000,
+                               .elements = 10,
+                               .judged = 10,
+                               .evidence = &evidence};
+    struct answer answer = about(&part, 1);
+    answer.samples = 1000;
+    expect(&answer, "m.onnx is computed correctly by a: outputs agree on 1,000 samples; every operator "
+                    "checked on 20 of them, spread evenly and where outputs differ most. Evidence: 20 random "
+                    "samples of 1 x 3 x 32 x 32, 10 output values, all judged, without any error; any error "
+                    "would have been seen in the outputs, above 0.0002 in any operator (weakest: Softmax "
+                    "sm).");
+    answer.evidence = NULL;
+    part.alike = part.all = 30;
+    expect(&answer, "m.onnx is computed correctly by a: outputs agree on 30 of 1,000 samples; every operator "
+                    "checked on 20 of them, spread evenly and where outputs differ most.");
+    evidence = evidence_of(0);
+    expect(&answer, "m.onnx is answered within its error bounds by a; 1 of 2 operators checked.");
+    evidence = (struct operator_evidence){.failed = 1, .failure = "why"};
+    expect(&answer, "m.onnx is answered within its error bounds by a; its operators could not be checked.");
+    evidence = evidence_of(1);
+    part.alike = part.all = answer.samples = 1;
+    answer.idle = "If i: its else branch was not taken";
+    answer.borrowed = "a borrows Softmax sm";
+    expect(&answer, "m.onnx is computed correctly by a: every operator checked on 1 sample. Computed by the "
+                    "reference and not checked: a borrows Softmax sm. Not exercised: If i: its else branch "
+                    "was not taken.");
 }
 
 static void nodes_to_blame(void **state)
@@ -143,7 +197,7 @@ static void failures_alone(void **state)
          .all = 20,
          .elements = 40,
          .judged = 40,
-         .factor = INFINITY},
+         .error = INFINITY},
         {.engine = "b", .kind = VERDICT_SHAPE, .where = "Resize y", .alike = 3, .all = 20, .elements = 40},
         {.engine = "c", .kind = VERDICT_CRASH, .known = true, .alike = 20, .all = 20},
         {.engine = "d", .kind = VERDICT_NO_ENGINE},
@@ -208,12 +262,14 @@ static void partly_judged(void **state)
         &answer,
         "m.onnx is computed correctly by a, as far as could be judged. Evidence: 20 random samples of 1 x 3 "
         "x "
-        "32 x 32, 60 output values, 4 judged, without any error. Not judged: 56 of 60 output values; why is "
-        "not known. Not everything was judged: b gave no answer (and 1 more such).");
+        "32 x 32, 60 output values, 4 judged, without any error; any error would have been seen in the "
+        "outputs. Not judged: 56 of 60 output values; why is not known. Not everything was judged: b gave no "
+        "answer (and 1 more such).");
     answer = about(parts + 1, 1);
     expect(&answer, "m.onnx is computed correctly by b in 1 of 2 samples. Evidence: 20 random samples of 1 x "
                     "3 x 32 x 32, "
-                    "60 output values, 60 judged operator by operator.");
+                    "60 output values, without a useful error bound as a whole: each operator was checked, "
+                    "and all are right.");
 }
 
 static void cases_and_runs(void **state)
@@ -257,10 +313,15 @@ static void words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sentence_of_the_example), cmocka_unit_test(nodes_to_blame),
-        cmocka_unit_test(causes_of_a_campaign),    cmocka_unit_test(failures_alone),
-        cmocka_unit_test(nothing_judged),          cmocka_unit_test(partly_judged),
-        cmocka_unit_test(cases_and_runs),          cmocka_unit_test(words),
+        cmocka_unit_test(sentence_of_the_example),
+        cmocka_unit_test(strength_of_the_evidence),
+        cmocka_unit_test(nodes_to_blame),
+        cmocka_unit_test(causes_of_a_campaign),
+        cmocka_unit_test(failures_alone),
+        cmocka_unit_test(nothing_judged),
+        cmocka_unit_test(partly_judged),
+        cmocka_unit_test(cases_and_runs),
+        cmocka_unit_test(words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

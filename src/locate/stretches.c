@@ -1,0 +1,395 @@
+#include "locate/stretches.h"
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "locate/node_sets.h"
+#include "model/build.h"
+#include "ops/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum round { EVERY_PRODUCT, EVEN_PRODUCTS, ODD_PRODUCTS, ROUNDS };
+
+/* The values that are exposed, and how deep in products each value is. */
+struct plan {
+    const struct model_index *index;
+    const struct held_values *values;
+    size_t *depths; /* by value: products on the longest way to it */
+    bool *exposed;  /* by value */
+    size_t count;
+};
+
+/* One end of a stretch, and what is known of it. */
+struct stretch {
+    size_t end;             /* a value */
+    size_t *nodes, n_nodes; /* numbers, producers first */
+    size_t *from, n_from;   /* values at which it begins */
+};
+
+uint64_t stretches_hash(const struct tensor *tensor)
+{
+    uint64_t hash = hash_bytes((uint64_t)tensor->type + 1, tensor->data, tensor->size);
+    return hash ? hash : 1;
+}
+
+static const struct op *maker_of(const struct model_index *index, size_t value, const Onnx__NodeProto **node)
+{
+    if (index->values[value].source != SOURCE_NODE)
+        return NULL;
+    *node = index->model->graph->node[index->values[value].number];
+    return op_of(*node);
+}
+
+static bool is_product(const struct op *op)
+{
+    return op && op->work == WORK_PRODUCTS;
+}
+
+static void measure_depths(struct plan *plan)
+{
+    const struct model_index *index = plan->index;
+    for (size_t p = 0; p < index->model->graph->n_node; p++) {
+        size_t number = index->order[p], depth = 0, made;
+        const Onnx__NodeProto *node = index->model->graph->node[number];
+        for (size_t i = 0; i < index->n_uses[number]; i++)
+            depth =
+                plan->depths[index->uses[number][i]] > depth ? plan->depths[index->uses[number][i]] : depth;
+        depth += is_product(op_of(node));
+        for (size_t i = 0; i < node->n_output; i++)
+            if (*node->output[i] && map_get(&index->names, node->output[i], &made))
+                plan->depths[made] = depth;
+    }
+}
+
+static enum dtype type_of(const struct held_values *values, size_t value)
+{
+    enum dtype seen = values->forms[value].type;
+    return seen != DTYPE_NONE ? seen : values->planned[value].type;
+}
+
+/* The value from which this one is only moved or widened. */
+static size_t before_moves(const struct plan *plan, size_t value)
+{
+    const Onnx__NodeProto *node;
+    const struct op *op;
+    size_t before;
+    while ((op = maker_of(plan->index, value, &node)) && op->data == DATA_FIRST && node->n_input &&
+           map_get(&plan->index->names, node->input[0], &before)) {
+        enum dtype from = type_of(plan->values, before), to = type_of(plan->values, value);
+        bool widens = from != DTYPE_NONE && to != DTYPE_NONE && dtype_size(from) < dtype_size(to);
+        if (op->work != WORK_MOVES && !(widens && op->work == WORK_ELEMENTS))
+            break;
+        value = before;
+    }
+    return value;
+}
+
+static void expose(struct plan *plan, size_t value)
+{
+    const struct index_value *known = &plan->index->values[value];
+    if (known->source != SOURCE_NODE || plan->exposed[value] || known->is_output ||
+        type_of(plan->values, value) == DTYPE_NONE || held_values_is_hidden(plan->values, value))
+        return;
+    plan->exposed[value] = true;
+    plan->count++;
+}
+
+static bool is_of_round(enum round round, size_t depth)
+{
+    return round == EVERY_PRODUCT || (depth % 2 == 0) == (round == EVEN_PRODUCTS);
+}
+
+static void choose(struct plan *plan, enum round round)
+{
+    const struct model_index *index = plan->index;
+    memset(plan->exposed, 0, index->count * sizeof *plan->exposed);
+    plan->count = 0;
+    for (size_t number = 0; number < index->model->graph->n_node; number++) {
+        const struct op *op = op_of(index->model->graph->node[number]);
+        for (size_t i = 0; op && i < index->n_uses[number]; i++) {
+            size_t use = index->uses[number][i], value = before_moves(plan, use);
+            if (is_product(op) && is_of_round(round, plan->depths[value]))
+                expose(plan, value);
+            if (round == EVERY_PRODUCT && op_hides(op))
+                expose(plan, use);
+        }
+    }
+}
+
+static bool begins_at(const struct plan *plan, size_t value)
+{
+    return plan->exposed[value] || plan->index->values[value].is_output ||
+           plan->index->values[value].source != SOURCE_NODE;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Walks from the end to where the stretch begins. */
+static void find_stretch(const struct plan *plan, size_t end, struct stretch *stretch)
+{
+    const struct model_index *index = plan->index;
+    size_t n = index->model->graph->n_node, looked = 0;
+    bool *has = memory_zeroed(n, sizeof *has), *begun = memory_zeroed(index->count, sizeof *begun);
+    *stretch = (struct stretch){.end = end};
+    stretch->nodes = memory_zeroed(n, sizeof *stretch->nodes);
+    stretch->from = memory_zeroed(index->count, sizeof *stretch->from);
+    stretch->nodes[stretch->n_nodes++] = index->position[index->values[end].number];
+    has[index->values[end].number] = true;
+    while (looked < stretch->n_nodes) {
+        size_t number = index->order[stretch->nodes[looked++]];
+        for (size_t i = 0; i < index->n_uses[number]; i++) {
+            size_t use = index->uses[number][i];
+            const struct index_value *value = &index->values[use];
+            if (begins_at(plan, use)) {
+                if (value->source != SOURCE_INITIALIZER && !begun[use])
+                    stretch->from[stretch->n_from++] = use;
+                begun[use] = true;
+            } else if (!has[value->number]) {
+                has[value->number] = true;
+                stretch->nodes[stretch->n_nodes++] = index->position[value->number];
+            }
+        }
+    }
+    qsort(stretch->nodes, stretch->n_nodes, sizeof *stretch->nodes, by_size);
+    for (size_t i = 0; i < stretch->n_nodes; i++)
+        stretch->nodes[i] = index->order[stretch->nodes[i]];
+    free(begun);
+    free(has);
+}
+
+static void stretch_release(struct stretch *stretch)
+{
+    free(stretch->nodes);
+    free(stretch->from);
+}
+
+static bool is_same(const struct stretches *stretches, size_t value)
+{
+    const struct tensor *tensor = held_values_get(&stretches->search->record.values, value);
+    return stretches->search->test.index.values[value].source != SOURCE_NODE ||
+           (tensor && stretches->shown[value] && stretches_hash(tensor) == stretches->shown[value]);
+}
+
+/* Whether the run with all values exposed told the same already. */
+static bool was_judged(const struct stretches *stretches, const struct stretch *stretch)
+{
+    bool same = is_same(stretches, stretch->end);
+    for (size_t i = 0; i < stretch->n_from && same; i++)
+        same = is_same(stretches, stretch->from[i]);
+    for (size_t i = 0; i < stretch->n_nodes && same; i++)
+        same = stretches->judged[stretch->nodes[i]];
+    return same;
+}
+
+/* Cuts the stretch out as a model of its own, with the values it was given; false when one is not known. */
+static bool cut(struct stretches *stretches, const struct stretch *stretch, struct part *part)
+{
+    struct recording *record = &stretches->search->record;
+    const struct model_index *index = &record->test->index;
+    struct arena arena;
+    arena_init(&arena);
+    const char **from = arena_array(&arena, stretch->n_from, sizeof *from);
+    const char *to = index->values[stretch->end].name;
+    for (size_t i = 0; i < stretch->n_from; i++)
+        from[i] = index->values[stretch->from[i]].name;
+    struct edit_types types = held_values_types(&record->values, &arena);
+    *part = (struct part){0};
+    bool known = !model_cut_between(&part->model, index, from, stretch->n_from, &to, 1, &types, NULL);
+    arena_release(&arena);
+    if (!known)
+        return false;
+    const Onnx__GraphProto *graph = part->model->graph;
+    part->n_inputs = graph->n_input;
+    part->inputs = memory_zeroed(graph->n_input, sizeof *part->inputs);
+    for (size_t i = 0; i < graph->n_input && known; i++) {
+        const struct tensor *tensor = held_values_find(&record->values, graph->input[i]->name);
+        known = tensor != NULL;
+        part->inputs[i] = value_view(graph->input[i]->name, tensor);
+    }
+    return known;
+}
+
+/* Judges what the engine showed at the end and, where that is wrong, what it makes of the stretch alone. */
+static void judge(struct stretches *stretches, const struct stretch *stretch, struct verdict *verdict)
+{
+    struct recording *record = &stretches->search->record;
+    const struct tensor *tensor = held_values_get(&record->values, stretch->end);
+    struct expected expected = {0};
+    struct part part = {0};
+    *verdict = (struct verdict){0};
+    if (tensor && cut(stretches, stretch, &part) &&
+        !expected_compute(&expected, part.model, stretch->n_nodes > 1, part.inputs, part.n_inputs)) {
+        struct value view = value_view(NULL, tensor);
+        struct result shown = {.outcome = OUTCOME_OK, .count = 1, .outputs = &view}, alone;
+        expected_judge(&expected, part.model, &shown, verdict);
+        result_init(&alone);
+        if (verdict_is_finding(verdict->kind)) {
+            *verdict = (struct verdict){0};
+            if (!under_test_run(record->test, part.model, part.inputs, part.n_inputs, 0, &alone) &&
+                alone.outcome == OUTCOME_OK)
+                expected_judge(&expected, part.model, &alone, verdict);
+            if (!verdict_is_finding(verdict->kind)) /* neither to blame nor cleared */
+                *verdict = (struct verdict){0};
+        }
+        result_release(&alone);
+    }
+    expected_release(&expected);
+    part_release(&part);
+}
+
+/* From here on the engine is asked for all values again. */
+static void blame(struct stretches *stretches, const struct stretch *stretch, const struct verdict *verdict,
+                  struct settlement *settlement)
+{
+    struct recording *record = &stretches->search->record;
+    struct verdict now = *verdict;
+    size_t count = stretch->n_nodes;
+    recording_close(record);
+    fused_group_shrink(&stretches->search->groups, stretch->nodes, &count, &now);
+    settlement->fused = count > 1;
+    settlement_blame(settlement, &now, stretch->nodes, count);
+}
+
+static bool judge_stretch(struct stretches *stretches, const struct stretch *stretch,
+                          struct settlement *settlement)
+{
+    struct verdict verdict = {0};
+    stretches->count++;
+    bool right = was_judged(stretches, stretch);
+    if (!right) {
+        judge(stretches, stretch, &verdict);
+        right = verdict_is_earned(&verdict);
+    }
+    stretches->right += right;
+    for (size_t i = 0; i < stretch->n_nodes && right; i++)
+        stretches->covered[stretch->nodes[i]] = true;
+    if (!verdict_is_finding(verdict.kind))
+        return false;
+    blame(stretches, stretch, &verdict, settlement);
+    return true;
+}
+
+static size_t bytes_of(const struct held_values *values, size_t value)
+{
+    const struct tensor *form =
+        values->forms[value].type != DTYPE_NONE ? &values->forms[value] : &values->planned[value];
+    size_t bytes = form->type == DTYPE_NONE ? 0 : dtype_size(form->type);
+    for (int i = 0; i < form->shape.rank; i++)
+        bytes *= form->shape.dims[i] > 0 ? (size_t)form->shape.dims[i] : 1;
+    return bytes;
+}
+
+/* Names what the stretch needs and is not listed yet; returns the bytes of that. */
+static size_t list_needed(const struct stretches *stretches, const struct stretch *stretch, bool *listed,
+                          const char **names, size_t *count)
+{
+    const struct held_values *values = &stretches->search->record.values;
+    const struct model_index *index = &stretches->search->test.index;
+    size_t bytes = 0;
+    for (size_t i = 0; i <= stretch->n_from; i++) {
+        size_t value = i < stretch->n_from ? stretch->from[i] : stretch->end;
+        if (listed[value] || index->values[value].source != SOURCE_NODE ||
+            held_values_is_hidden(values, value))
+            continue;
+        listed[value] = true;
+        names[(*count)++] = index->values[value].name;
+        bytes += bytes_of(values, value);
+    }
+    return bytes;
+}
+
+/* As many stretches as fit into memory, from one run. Returns 1 when one is blamed or the engine does not
+ * show the values. */
+static int judge_some(struct stretches *stretches, struct stretch *found, size_t count, size_t *done,
+                      struct settlement *settlement)
+{
+    struct recording *record = &stretches->search->record;
+    const struct model_index *index = &record->test->index;
+    bool *listed = memory_zeroed(index->count, sizeof *listed);
+    const char **names = memory_zeroed(index->count, sizeof *names);
+    size_t n_names = 0, bytes = 0, end = *done, first = *done;
+    while (end < count && (end == first || bytes < record->group_bytes))
+        bytes += list_needed(stretches, &found[end++], listed, names, &n_names);
+    enum outcome outcome = OUTCOME_OK;
+    int status = n_names ? recording_hold(record, names, n_names, &outcome) : 0;
+    for (size_t i = first; i < end && !status && outcome == OUTCOME_OK; i++)
+        status = judge_stretch(stretches, &found[i], settlement);
+    *done = end;
+    free(names);
+    free(listed);
+    return status ? status : outcome != OUTCOME_OK;
+}
+
+static size_t list_stretches(const struct plan *plan, struct stretch *found)
+{
+    const struct model_index *index = plan->index;
+    size_t count = 0;
+    for (size_t p = 0; p < index->model->graph->n_node; p++) {
+        const Onnx__NodeProto *node = index->model->graph->node[index->order[p]];
+        for (size_t i = 0; i < node->n_output; i++) {
+            size_t made;
+            if (*node->output[i] && map_get(&index->names, node->output[i], &made) &&
+                (plan->exposed[made] || index->values[made].is_output) &&
+                !held_values_is_hidden(plan->values, made))
+                find_stretch(plan, made, &found[count++]);
+        }
+    }
+    return count;
+}
+
+static int judge_round(struct stretches *stretches, const struct plan *plan, struct settlement *settlement)
+{
+    struct recording *record = &stretches->search->record;
+    struct stretch *found = memory_zeroed(plan->index->count, sizeof *found);
+    size_t count = list_stretches(plan, found), done = 0;
+    int status = recording_expose_some(record, plan->exposed);
+    while (!status && done < count)
+        status = judge_some(stretches, found, count, &done, settlement);
+    for (size_t i = 0; i < count; i++)
+        stretch_release(&found[i]);
+    free(found);
+    return status < 0 ? -1 : 0;
+}
+
+/* A round that exposes nothing, everything, or what an earlier one did, tells nothing new. */
+static bool is_new(const struct plan *plan, bool *const *before, size_t n_before)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < plan->index->count; i++)
+        all += plan->index->values[i].source == SOURCE_NODE && !plan->index->values[i].is_output &&
+               !held_values_is_hidden(plan->values, i);
+    bool same = plan->count == 0 || plan->count >= all;
+    for (size_t i = 0; i < n_before && !same; i++)
+        same = memcmp(before[i], plan->exposed, plan->index->count * sizeof *plan->exposed) == 0;
+    return !same;
+}
+
+int stretches_judge(struct stretches *stretches, struct settlement *settlement)
+{
+    struct recording *record = &stretches->search->record;
+    const struct model_index *index = &record->test->index;
+    struct plan plan = {.index = index, .values = &record->values};
+    bool *tried[ROUNDS];
+    size_t n_tried = 0;
+    int status = 0;
+    plan.depths = memory_zeroed(index->count, sizeof *plan.depths);
+    measure_depths(&plan);
+    for (enum round round = 0; round < ROUNDS && !status && !settlement->count; round++) {
+        plan.exposed = memory_zeroed(index->count, sizeof *plan.exposed);
+        choose(&plan, round);
+        bool wanted = is_new(&plan, tried, n_tried);
+        tried[n_tried++] = plan.exposed;
+        if (wanted)
+            status = judge_round(stretches, &plan, settlement);
+    }
+    for (size_t i = 0; i < n_tried; i++)
+        free(tried[i]);
+    free(plan.depths);
+    recording_close(record);
+    return status;
+}

@@ -1,0 +1,121 @@
+#include "trial/operator_evidence.h"
+
+#include "model/index.h"
+#include "ops/op.h"
+
+enum { TOLD = 3 }; /* operators that are named, of more */
+
+static void begin(struct operator_evidence *evidence, struct arena *arena, const struct model *model)
+{
+    evidence->n_nodes = model->graph->n_node;
+    evidence->nodes = arena_array(arena, evidence->n_nodes, sizeof *evidence->nodes);
+    for (size_t i = 0; i < evidence->n_nodes; i++) {
+        evidence->nodes[i].operator= arena_strdup(arena, op_title(model->graph->node[i]));
+        evidence->nodes[i].name = arena_strdup(arena, model_node_name(model->graph->node[i]));
+    }
+}
+
+void operator_evidence_add(struct operator_evidence *evidence, struct arena *arena, const struct model *model,
+                           const struct operator_check *check)
+{
+    if (!evidence->nodes)
+        begin(evidence, arena, model);
+    evidence->samples++;
+    evidence->complete += check->n_checked == check->n_nodes;
+    evidence->most = check->n_checked > evidence->most ? check->n_checked : evidence->most;
+    for (size_t i = 0; i < evidence->n_nodes && i < check->n_nodes; i++) {
+        const struct checked_node *from = &check->nodes[i];
+        struct node_evidence *node = &evidence->nodes[i];
+        node->judged += from->checked != CHECKED_NOT;
+        if (from->checked != CHECKED_NOT && from->left + from->vague >= node->left + node->vague) {
+            node->elements = from->elements;
+            node->left = from->left;
+            node->vague = from->vague;
+        }
+        node->borrowed |= from->checked == CHECKED_BORROWED;
+        if (from->why && !node->why)
+            node->why = arena_strdup(arena, from->why);
+        node->error = from->error > node->error ? from->error : node->error;
+        node->visible = from->visible > node->visible ? from->visible : node->visible;
+        node->exercise.has |= from->exercise.has;
+        node->exercise.done |= from->exercise.done;
+    }
+}
+
+void operator_evidence_fail(struct operator_evidence *evidence, struct arena *arena, const char *why)
+{
+    if (!evidence->failed++)
+        evidence->failure = arena_strdup(arena, why);
+}
+
+const struct node_evidence *operator_evidence_unjudged(const struct operator_evidence *evidence)
+{
+    for (size_t i = 0; i < evidence->n_nodes; i++)
+        if (!evidence->nodes[i].judged)
+            return &evidence->nodes[i];
+    return NULL;
+}
+
+const struct node_evidence *operator_evidence_partial(const struct operator_evidence *evidence)
+{
+    for (size_t i = 0; i < evidence->n_nodes; i++)
+        if (evidence->nodes[i].left)
+            return &evidence->nodes[i];
+    return NULL;
+}
+
+const struct node_evidence *operator_evidence_weakest(const struct operator_evidence *evidence)
+{
+    const struct node_evidence *weakest = NULL;
+    for (size_t i = 0; i < evidence->n_nodes; i++) {
+        const struct node_evidence *node = &evidence->nodes[i];
+        if (node->judged && !node->borrowed && !node->vague && (!weakest || node->visible > weakest->visible))
+            weakest = node;
+    }
+    return weakest;
+}
+
+const struct node_evidence *operator_evidence_vague(const struct operator_evidence *evidence, size_t *count)
+{
+    const struct node_evidence *first = NULL;
+    *count = 0;
+    for (size_t i = 0; i < evidence->n_nodes; i++) {
+        if (!evidence->nodes[i].vague)
+            continue;
+        first = first ? first : &evidence->nodes[i];
+        ++*count;
+    }
+    return first;
+}
+
+void operator_evidence_borrowed(const struct operator_evidence *evidence, struct str *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < evidence->n_nodes; i++)
+        if (evidence->nodes[i].borrowed && count++ < TOLD)
+            str_printf(out, "%s%s %s", count > 1 ? ", " : "", evidence->nodes[i].operator,
+                       evidence->nodes[i].name);
+    if (count > TOLD)
+        str_printf(out, " and %zu more", count - TOLD);
+}
+
+double operator_evidence_error(const struct operator_evidence *evidence)
+{
+    double error = 0;
+    for (size_t i = 0; i < evidence->n_nodes; i++)
+        error = evidence->nodes[i].error > error ? evidence->nodes[i].error : error;
+    return error;
+}
+
+void operator_evidence_idle(const struct operator_evidence *evidence, struct str *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < evidence->n_nodes; i++) {
+        const struct node_evidence *node = &evidence->nodes[i];
+        const char *missing = exercise_missing(&node->exercise);
+        if (missing && count++ < TOLD)
+            str_printf(out, "%s%s %s: %s", count > 1 ? "; " : "", node->operator, node->name, missing);
+    }
+    if (count > TOLD)
+        str_printf(out, "; and %zu more", count - TOLD);
+}

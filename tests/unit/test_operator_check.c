@@ -1,0 +1,137 @@
+/* Every operator of a model is checked, whatever the outputs show. */
+#include "scene.h"
+
+#include "engine/handover.h"
+#include "locate/operator_check.h"
+
+#include <math.h>
+
+/* The fault of Concat (its third input becomes zeros) is where ArgMax does not look. */
+#define JOINED_AND_HIDDEN                                                                               \
+    "g (float[4] x) => (int64[1] y) { r = Relu(x) a = Abs(x) b = Neg(a) c = Concat<axis = 0>(a, r, b) " \
+    "y = ArgMax<axis = 0>(c) }"
+
+/* A product, what an engine fuses with it, and what hides the size of the result. */
+#define FUSED_AND_HIDDEN                                                                     \
+    "g (float[2,3] x) => (int64[2,1] y) <float[3,2] w = {1.0, -2.0, 3.0, 4.0, 5.0, 6.0}> { " \
+    "m = MatMul(x, w) r = Relu(m) y = ArgMax<axis = 1>(r) }"
+
+static void check(struct operator_check *found, const char *label, const char *text, long double first)
+{
+    struct scene scene;
+    struct test_case *test = case_of_text(text, first);
+    struct result answer;
+    struct handover handover;
+    struct error err = {0};
+    scene_open(&scene, LABELS(label));
+    struct job job = {.engine = scene.panel.engines[0], .n_inputs = test->n_inputs, .inputs = test->inputs};
+    struct settle_case which = {.pool = scene.panel.pool, .engine = scene.panel.engines[0], .test = test};
+    result_init(&answer);
+    assert_int_equal(handover_open_case(&handover, scene.panel.pool, test, &err), 0);
+    handover_give(&handover, &job);
+    assert_int_equal(pool_run_one(scene.panel.pool, &job, &answer, &err), 0);
+    assert_int_equal(answer.outcome, OUTCOME_OK);
+    if (operator_check(found, &which, &answer, &err))
+        fail_msg("%s", err.message);
+    result_release(&answer);
+    handover_close(&handover);
+    test_case_free(test);
+    scene_close(&scene);
+}
+
+static void what_the_last_operator_hides_is_found(void **state)
+{
+    (void)state;
+    struct operator_check found;
+    check(&found, "reference:fault=concat-three,round=on", JOINED_AND_HIDDEN, -2);
+    assert_int_equal(found.found.count, 1);
+    assert_int_equal(found.found.nodes[0], 3);
+    assert_int_equal(found.found.kind, VERDICT_WRONG);
+    assert_non_null(strstr(found.found.text, "Concat (node c)"));
+    operator_check_release(&found);
+}
+
+static void a_healthy_engine_has_every_operator_checked(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {JOINED_AND_HIDDEN, FUSED_AND_HIDDEN};
+    for (size_t i = 0; i < 2; i++) {
+        struct operator_check found;
+        check(&found, "reference:round=on", texts[i], -2);
+        assert_int_equal(found.found.count, 0);
+        assert_int_equal(found.n_checked, found.n_nodes);
+        for (size_t k = 0; k < found.n_nodes; k++) {
+            assert_int_equal(found.nodes[k].checked, CHECKED_NODE);
+            assert_null(found.nodes[k].why);
+            assert_true(found.nodes[k].error <= found.nodes[k].visible);
+        }
+        operator_check_release(&found);
+    }
+}
+
+/* The fault is gone as soon as the value between is exposed. */
+static void what_goes_wrong_only_when_fused_is_found(void **state)
+{
+    (void)state;
+    struct operator_check found;
+    check(&found, "reference:fault=fused-tail,round=on", FUSED_AND_HIDDEN, 1);
+    assert_int_equal(found.found.count, 2);
+    assert_true(found.found.fused);
+    assert_int_equal(found.found.nodes[0], 0);
+    assert_int_equal(found.found.nodes[1], 1);
+    operator_check_release(&found);
+}
+
+/* An engine whose values change as soon as they are exposed is not blamed. Values that it shows without
+ * harm still clear operators: those before the last one. */
+static void values_that_are_not_the_engines_own_blame_nobody(void **state)
+{
+    (void)state;
+    struct operator_check found;
+    check(&found, "reference:fault=output-moved,round=on", FUSED_AND_HIDDEN, 1);
+    assert_int_equal(found.found.count, 0);
+    assert_int_equal(found.n_checked, 2);
+    assert_int_equal(found.nodes[0].checked, CHECKED_NODE);
+    assert_int_equal(found.nodes[1].checked, CHECKED_GROUP);
+    assert_int_equal(found.nodes[2].checked, CHECKED_NOT);
+    assert_non_null(found.nodes[2].why);
+    operator_check_release(&found);
+}
+
+static void idle(const char *text, long double first, size_t node, const char *words)
+{
+    struct operator_check found;
+    check(&found, "reference:round=on", text, first);
+    const char *missing = exercise_missing(&found.nodes[node].exercise);
+    assert_non_null(missing);
+    assert_string_equal(missing, words);
+    operator_check_release(&found);
+}
+
+static void what_a_sample_does_not_exercise_is_told(void **state)
+{
+    (void)state;
+    idle("g (float[4] x) => (float[4] y) { y = Sigmoid(x) }", 900, 0,
+         "its result is nothing but the ends of its range");
+    idle("g (float[4] x) => (float[4] y) { y = Relu(x) }", -20, 0, "all elements of its result are the same");
+    idle("g (float[4] x) => (float[4] y) <float z = {0.0}> { c = Less(x, z) y = Where(c, x, z) }", 5, 1,
+         "its condition is never true");
+    idle("g (float[4] x) => (float[4] y) <float z = {0.0}> { c = Less(x, z) y = Where(c, z, x) }", -9, 1,
+         "its condition is always true");
+    struct operator_check found;
+    check(&found, "reference:round=on", "g (float[4] x) => (float[4] y) { y = Sigmoid(x) }", -2);
+    assert_null(exercise_missing(&found.nodes[0].exercise));
+    operator_check_release(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_last_operator_hides_is_found),
+        cmocka_unit_test(a_healthy_engine_has_every_operator_checked),
+        cmocka_unit_test(what_goes_wrong_only_when_fused_is_found),
+        cmocka_unit_test(values_that_are_not_the_engines_own_blame_nobody),
+        cmocka_unit_test(what_a_sample_does_not_exercise_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
