@@ -93,8 +93,9 @@ int main(int argc, char **argv)
     struct registry *registry = NULL;
     const struct engine_spec *spec, *slow_spec;
     if (argc != 4 || overhead_read(argv[3], &cases, &count, &err) < 0 || count == 0 ||
-        registry_open(&registry, NULL, 0, &err) < 0 || registry_find(registry, argv[1], &spec, &err) < 0 ||
-        registry_find(registry, argv[2], &slow_spec, &err) < 0) {
+        registry_open(&registry, NULL, 0, &err) < 0 ||
+        registry_find(registry, given_typed(registry_arena(registry), argv[1]), &spec, &err) < 0 ||
+        registry_find(registry, given_typed(registry_arena(registry), argv[2]), &slow_spec, &err) < 0) {
         fprintf(stderr, "usage: beside ENGINE SLOW FOLDER %s\n", err.message);
         return 2;
     }

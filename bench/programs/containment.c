@@ -177,7 +177,7 @@ static struct pool *open_pool(struct registry *registry, double deadline)
     for (int i = 0; i < 2; i++) {
         const struct engine_spec *spec;
         struct error err;
-        if (registry_find(registry, labels[i], &spec, &err)) {
+        if (registry_find(registry, given_typed(registry_arena(registry), labels[i]), &spec, &err)) {
             fprintf(stderr, "containment: %s\n", err.message);
             exit(2);
         }

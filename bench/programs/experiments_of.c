@@ -84,9 +84,11 @@ int main(int argc, char **argv)
     struct pool_options limits = {.deadline = DEADLINE};
     int status = registry_open(&registry, NULL, 0, &err);
     if (!status) {
-        status =
-            panel_open(&panel, registry, (const char *const *)argv + 1, (size_t)argc - 1, &limits, &err) ||
-            panel_add_reference(&panel, registry, &err);
+        status = panel_open(&panel, registry,
+                            given_all_typed(registry_arena(registry), (const char *const *)argv + 1,
+                                            (size_t)argc - 1),
+                            &limits, &err) ||
+                 panel_add_reference(&panel, registry, &err);
         if (!status) {
             panel_add_fresh(&panel);
             status = look_at_all(&(struct again){.panel = &panel, .registry = registry}, &err);

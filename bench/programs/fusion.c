@@ -298,7 +298,7 @@ static int place(struct bench *bench, const struct splice *splice, size_t sample
     struct str label;
     str_init(&label);
     str_printf(&label, "onnxruntime@%s:opt=%s", release, level);
-    if (registry_find(bench->registry, label.data, &spec, &err))
+    if (registry_find(bench->registry, given_typed(registry_arena(bench->registry), label.data), &spec, &err))
         die(label.data, err.message);
     struct pool *pool = pool_new(&(struct pool_options){0});
     struct value input = {.name = splice->host->graph->input[0]->name,

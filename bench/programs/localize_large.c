@@ -225,7 +225,7 @@ static int own(const char *path, const char *engine)
     if (registry_open(&registry, NULL, 0, &err))
         die("registry", err.message);
     for (int i = 0; i < 2; i++) {
-        if (registry_find(registry, labels[i], &specs[i], &err))
+        if (registry_find(registry, given_typed(registry_arena(registry), labels[i]), &specs[i], &err))
             die(labels[i], err.message);
         run_whole(pool, pool_add(pool, specs[i]), &whole);
     }

@@ -98,7 +98,8 @@ static int campaign(const char *folder, size_t count, int workers, char **labels
     struct registry *registry = NULL;
     struct panel panel;
     if (registry_open(&registry, NULL, 0, err) ||
-        panel_open(&panel, registry, (const char *const *)labels, n, &limits, err) ||
+        panel_open(&panel, registry,
+                   given_all_typed(registry_arena(registry), (const char *const *)labels, n), &limits, err) ||
         panel_add_reference(&panel, registry, err))
         return -1;
     struct fuzz_options options = {

@@ -130,7 +130,9 @@ static int run_one(struct bench *bench, enum fuzz_strategy strategy, uint64_t se
 static int add_engine(struct registry *registry, struct pool *pool, const char *label, struct error *err)
 {
     const struct engine_spec *spec;
-    return registry_find(registry, label, &spec, err) ? -1 : pool_add(pool, spec);
+    return registry_find(registry, given_typed(registry_arena(registry), label), &spec, err)
+               ? -1
+               : pool_add(pool, spec);
 }
 
 static int read_options(struct bench *bench, int argc, char **argv)

@@ -158,7 +158,7 @@ static void open_column(struct column *column, struct pool *pool, struct registr
     column->results = fopen(equals + 1, "rb");
     if (!column->results)
         meta_die("no results of a direct program");
-    if (registry_find(registry, argument, &spec, &err) < 0)
+    if (registry_find(registry, given_typed(registry_arena(registry), argument), &spec, &err) < 0)
         die(&err);
     column->engine = pool_add(pool, spec);
     map_init(&column->forward);

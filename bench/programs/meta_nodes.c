@@ -49,7 +49,8 @@ static void engine_open(struct engine *engine, const char *label)
     const struct engine_spec *spec;
     struct error err = {0};
     if (registry_open(&engine->registry, NULL, 0, &err) < 0 ||
-        registry_find(engine->registry, label, &spec, &err) < 0)
+        registry_find(engine->registry, given_typed(registry_arena(engine->registry), label), &spec, &err) <
+            0)
         die(&err);
     engine->pool = pool_new(&(struct pool_options){.deadline = 120});
     engine->number = pool_add(engine->pool, spec);

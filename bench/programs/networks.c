@@ -208,7 +208,8 @@ int main(int argc, char **argv)
         b.labels[i] = argv[6 + i];
     open_samples(&b, argv[4], argv[5]);
     if (file_make_folders(b.folder, &err) || registry_open(&registry, NULL, 0, &err) ||
-        panel_open(&b.panel, registry, b.labels, b.n_engines, &(struct pool_options){.deadline = 30}, &err))
+        panel_open(&b.panel, registry, given_all_typed(registry_arena(registry), b.labels, b.n_engines),
+                   &(struct pool_options){.deadline = 30}, &err))
         die(argv[6], &err);
     b.runner = runner_new(&b.panel, &(struct runner_options){.ahead = 1});
     struct behaviour seed = run_model(&b, b.origin);

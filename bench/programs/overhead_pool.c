@@ -236,7 +236,8 @@ static int measure(const char *label, char **how, const struct overhead_case *ca
     const struct engine_spec *spec = NULL;
     struct value *inputs = NULL;
     int passes = atoi(how[0]), result = -1;
-    if (registry_open(&registry, NULL, 0, err) < 0 || registry_find(registry, label, &spec, err) < 0 ||
+    if (registry_open(&registry, NULL, 0, err) < 0 ||
+        registry_find(registry, given_typed(registry_arena(registry), label), &spec, err) < 0 ||
         !(inputs = make_inputs(cases, count, err)))
         goto out;
     if (passes > 0)

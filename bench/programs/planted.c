@@ -219,7 +219,8 @@ static char *fault_text(struct planted *planted)
 {
     struct error err = {0};
     const struct engine_spec *spec;
-    if (registry_find(planted->registry, "reference", &spec, &err))
+    if (registry_find(planted->registry, given_typed(registry_arena(planted->registry), "reference"), &spec,
+                      &err))
         planted_die("reference", &err);
     struct pool *pool = pool_new(&(struct pool_options){0});
     int engine = pool_add(pool, spec);
@@ -279,7 +280,8 @@ void planted_open(struct planted *planted, const struct planted_row *row, const 
     /* Seconds enough for a machine that others use, too: a run that is only late is no finding. */
     planted->pool = pool_new(&(struct pool_options){.deadline = 120});
     for (int i = 0; i < ENGINES && labels[i]; i++) {
-        if (registry_find(planted->registry, labels[i], &spec, &err))
+        if (registry_find(planted->registry, given_typed(registry_arena(planted->registry), labels[i]), &spec,
+                          &err))
             planted_die(labels[i], &err);
         pool_add(planted->pool, spec);
     }

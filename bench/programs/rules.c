@@ -134,7 +134,8 @@ static void read_faults(struct bench *bench)
     enum { MOST = 500 };
     struct error err = {0};
     const struct engine_spec *spec;
-    if (registry_find(bench->registry, "reference", &spec, &err))
+    if (registry_find(bench->registry, given_typed(registry_arena(bench->registry), "reference"), &spec,
+                      &err))
         die("reference", &err);
     struct pool *pool = pool_new(&(struct pool_options){0});
     int engine = pool_add(pool, spec);
@@ -307,7 +308,8 @@ static void run_source(struct bench *bench, const char *label, double deadline,
     struct panel panel;
     struct arena arena;
     struct pool_options limits = {.deadline = deadline};
-    if (panel_open(&panel, bench->registry, &label, 1, &limits, &err) ||
+    if (panel_open(&panel, bench->registry, given_all_typed(registry_arena(bench->registry), &label, 1),
+                   &limits, &err) ||
         panel_add_reference(&panel, bench->registry, &err))
         die(label, &err);
     panel_add_fresh(&panel);

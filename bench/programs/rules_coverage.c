@@ -297,7 +297,8 @@ static int run_engine(const struct coverage *coverage, struct error *err)
     struct registry *registry;
     const struct engine_spec *spec;
     struct runs runs = {.sets = coverage->sets};
-    if (registry_open(&registry, NULL, 0, err) || registry_find(registry, coverage->engine, &spec, err))
+    if (registry_open(&registry, NULL, 0, err) ||
+        registry_find(registry, given_typed(registry_arena(registry), coverage->engine), &spec, err))
         return -1;
     runs.pool = pool_new(&(struct pool_options){.deadline = 10});
     runs.engine = pool_add(runs.pool, spec);

@@ -175,8 +175,10 @@ static int graphs(int nodes, size_t wanted)
     struct registry *registry;
     struct error err = {0};
     const struct engine_spec *reference, *disturbed;
-    if (registry_open(&registry, NULL, 0, &err) || registry_find(registry, "reference", &reference, &err) ||
-        registry_find(registry, "reference:disturb=on", &disturbed, &err)) {
+    if (registry_open(&registry, NULL, 0, &err) ||
+        registry_find(registry, given_typed(registry_arena(registry), "reference"), &reference, &err) ||
+        registry_find(registry, given_typed(registry_arena(registry), "reference:disturb=on"), &disturbed,
+                      &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 2;
     }

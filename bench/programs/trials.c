@@ -439,7 +439,8 @@ int main(int argc, char **argv)
         return 2;
     }
     struct pool_options limits = {.deadline = run->deadline, .fresh = run->fresh};
-    if (panel_open(&run->panel, registry, run->labels, run->n_engines, &limits, &err) ||
+    if (panel_open(&run->panel, registry,
+                   given_all_typed(registry_arena(registry), run->labels, run->n_engines), &limits, &err) ||
         panel_add_reference(&run->panel, registry, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 2;

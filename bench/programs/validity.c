@@ -531,7 +531,9 @@ static int read_options(struct bench *b, int argc, char **argv, struct error *er
 static int add_engine(struct registry *registry, struct pool *pool, const char *label, struct error *err)
 {
     const struct engine_spec *spec;
-    return registry_find(registry, label, &spec, err) ? -1 : pool_add(pool, spec);
+    return registry_find(registry, given_typed(registry_arena(registry), label), &spec, err)
+               ? -1
+               : pool_add(pool, spec);
 }
 
 int main(int argc, char **argv)

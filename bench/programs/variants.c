@@ -468,7 +468,8 @@ static int run(struct bench *b, struct registry *registry, struct error *err)
     for (size_t i = 0; i < b->n_models; i++)
         if (open_samples(&b->models[i], b->data, err))
             return error_prefix(err, "%s", b->models[i].path);
-    if (panel_open(&b->panel, registry, b->labels, b->n_engines, &limits, err) ||
+    if (panel_open(&b->panel, registry, given_all_typed(registry_arena(registry), b->labels, b->n_engines),
+                   &limits, err) ||
         panel_add_reference(&b->panel, registry, err))
         return -1;
     struct trials *trials = trials_new(&(struct trial_options){.panel = &b->panel, .settle = true});

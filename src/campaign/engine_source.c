@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/folder.h"
-#include "engine/label.h"
 #include "engine/scratch.h"
 
 #include <stdio.h>
@@ -63,12 +62,12 @@ char *engine_source_of(struct registry *registry, const struct engine_info *engi
     if (!registry || !has_knob(engine) || scratch_open(&scratch, NULL))
         return NULL;
     char *path = file_join(scratch.folder, "lines");
-    char *label = label_with(engine->label, "source", path);
+    const struct given_label *label =
+        given_writing(registry_arena(registry), engine->spec->given, "source", path);
     if (registry_find(registry, label, &spec, NULL) == 0) {
         run_once(spec, test);
         lines = read_back(scratch.folder, "lines");
     }
-    free(label);
     free(path);
     scratch_close(&scratch);
     return lines;

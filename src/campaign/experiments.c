@@ -646,8 +646,8 @@ static void leave_out_passes(const struct experiments *how, const struct trial_d
 {
     struct bisect bisect;
     struct bisect_options options = {
-        .registry = how->registry, .engine = panel_engine(how->panel, 0)->label, .passes_only = true};
-    if (!how->registry || !label_parse(options.engine).version.text || !passes_of(how))
+        .registry = how->registry, .engine = panel_engine(how->panel, 0)->spec->given, .passes_only = true};
+    if (!how->registry || !label_parse(given_text(options.engine)).version.text || !passes_of(how))
         return;
     if (bisect_run(&bisect, done->test, &options, NULL) == 0) {
         struct str passes;

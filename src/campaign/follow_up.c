@@ -147,15 +147,13 @@ static void look_back(struct past *past, const struct follow_up_options *options
     if (!options->registry || options->no_bisect)
         return;
     struct bisect bisect;
-    char *engine = label_at(label, NULL);
     struct bisect_options how = {.registry = options->registry,
-                                 .engine = engine,
+                                 .engine = given_at(&past->arena, engine_of(options)->spec->given, NULL),
                                  .alive = options->alive,
                                  .context = options->context};
     if (bisect_run(&bisect, done->test, &how, NULL) == 0)
         note_stretches(past, &bisect, label);
     bisect_release(&bisect);
-    free(engine);
 }
 
 /* The finding as a bundle has it, on the first `count` engines. */

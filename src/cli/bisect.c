@@ -311,7 +311,7 @@ static int bisect_case(const struct settings *settings, const char *path, struct
                 error_set(err, ERROR_USAGE,
                           "%s is one release, so there is nothing to bisect: leave out --no-knobs, or name "
                           "an engine with several releases ('assay engines')",
-                          options.engine);
+                          given_text(options.engine));
         if (!status)
             status = report(&bisect, test, settings, err);
         bisect_release(&bisect);

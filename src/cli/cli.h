@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/given_label.h"
 #include "judge/standing.h"
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@ enum option_kind {
     OPTION_TEXT,    /* const char * */
     OPTION_MAYBE,   /* const char *: --name=TEXT, or --name alone for "" */
     OPTION_LIST,    /* struct cli_list; repeatable */
+    OPTION_LABELS,  /* struct given_labels: engines; repeatable */
     OPTION_COUNT,   /* long long, >= 0 */
     OPTION_SEED,    /* uint64_t: any number of 64 bits, with or without a sign */
     OPTION_SEVERAL, /* long long, >= 1 */
@@ -80,12 +82,20 @@ const struct command *cli_find(const char *name);
 enum { CLI_NEAR = 3 };
 bool cli_nearer(const char *name, size_t length, const char *candidate, size_t *least);
 
+/* Arguments, and where they come from if the user did not type them: engines that they name are then foreign
+ * (engine/given_label.h). NULL: the user did. */
+struct cli_arguments {
+    int count;
+    char **items;
+    const char *source;
+};
+
 /*
- * Fills settings and *words from argv[0..count). Options and words may be mixed; after "--" everything is a
- * word. Lists live in the arena, texts in argv. When --help is given, sets *help and does not fail.
+ * Fills settings and *words from the arguments. Options and words may be mixed; after "--" everything is a
+ * word. Lists live in the arena, texts in the arguments. When --help is given, sets *help and does not fail.
  */
-int cli_parse(const struct command *command, int count, char **argv, struct arena *arena, void *settings,
-              struct cli_list *words, bool *help, struct error *err);
+int cli_parse(const struct command *command, const struct cli_arguments *arguments, struct arena *arena,
+              void *settings, struct cli_list *words, bool *help, struct error *err);
 
 /*
  * What a command reads is never overwritten, whatever the options. Fails when the file of --output exists and

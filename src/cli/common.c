@@ -20,39 +20,27 @@
 /* What a label name@all[:knob=value,...] is replaced by. */
 struct expansion {
     struct arena *arena;
-    struct cli_list *list;
-    const char *label;
+    struct given_labels *list;
+    const struct given_label *label;
 };
-
-static void list_add(struct arena *arena, struct cli_list *list, const char *item)
-{
-    const char **items = arena_array(arena, list->count + 1, sizeof *items);
-    if (list->count)
-        memcpy(items, list->items, list->count * sizeof *items);
-    items[list->count++] = item;
-    list->items = items;
-}
 
 static int add_version(void *context, const char *name, const char *version, const char *path)
 {
     const struct expansion *expansion = context;
     (void)path;
-    if (!version || !label_names(expansion->label, name))
-        return 0;
-    char *label = label_at(expansion->label, version);
-    list_add(expansion->arena, expansion->list, arena_strdup(expansion->arena, label));
-    free(label);
+    if (version && label_names(given_text(expansion->label), name))
+        given_add(expansion->arena, expansion->list, given_at(expansion->arena, expansion->label, version));
     return 0;
 }
 
 /* The engines as they were named, with name@all replaced by every installed version. */
-static int expand(struct session *session, const struct cli_list *names, struct cli_list *out,
+static int expand(struct session *session, const struct given_labels *names, struct given_labels *out,
                   struct error *err)
 {
     for (size_t i = 0; i < names->count; i++) {
-        struct label label = label_parse(names->items[i]);
+        struct label label = label_parse(given_text(names->items[i]));
         if (!label_part_is(label.version, "all")) {
-            list_add(&session->arena, out, names->items[i]);
+            given_add(&session->arena, out, names->items[i]);
             continue;
         }
         size_t before = out->count;
@@ -91,7 +79,7 @@ int session_open(struct session *session, const struct common *common, size_t le
 {
     *session = (struct session){.panel.reference = -1, .referee = -1};
     arena_init(&session->arena);
-    struct cli_list engines = {0};
+    struct given_labels engines = {0};
     if (common->engines.count == 0 && least > 0)
         return too_few(least, err);
     if (registry_open(&session->registry, common->registries.items, common->registries.count, err) ||
@@ -108,8 +96,11 @@ int session_open(struct session *session, const struct common *common, size_t le
     };
     if (limits.sandbox == SANDBOX_DEFAULT && isatty(STDERR_FILENO))
         tell_missing_walls();
-    session->labels = engines.items;
-    if (panel_open(&session->panel, session->registry, engines.items, engines.count, &limits, err))
+    const char **labels = arena_array(&session->arena, engines.count, sizeof *labels);
+    for (size_t i = 0; i < engines.count; i++)
+        labels[i] = given_text(engines.items[i]);
+    session->labels = labels;
+    if (panel_open(&session->panel, session->registry, &engines, &limits, err))
         return -1;
     if (arbiter && !common->no_reference && panel_add_reference(&session->panel, session->registry, err))
         return error_prefix(
@@ -164,7 +155,7 @@ int session_valid(struct session *session, const struct job *job, const struct i
     struct job asked = *job;
     struct result result;
     if (session->referee < 0) {
-        if (registry_find(session->registry, "reference", &spec, NULL))
+        if (registry_find(session->registry, given_typed(&session->arena, "reference"), &spec, NULL))
             return 0;
         session->referee = pool_add(session->panel.pool, spec);
     }

@@ -16,7 +16,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 
 /* The values of the common options: the first member of the settings of every such command. */
 struct common {
-    struct cli_list engines;
+    struct given_labels engines;
     struct cli_list registries;
     int format;
     const char *output;
@@ -44,7 +44,7 @@ struct common {
     {0, "sandbox", OPTION_CHOICE, SANDBOX_MODES, offsetof(type, common.sandbox),                    \
      "walls around engines: as far as the system allows, refuse to run without, or limits alone"}
 #define COMMON_ENGINES(type)                                                                        \
-    {'e', "engine", OPTION_LIST, "ENGINE", offsetof(type, common.engines),                          \
+    {'e', "engine", OPTION_LABELS, "ENGINE", offsetof(type, common.engines),                         \
      "an engine: name[@version][:knob=value,...]; name@all means every installed version; repeatable"},     \
     COMMON_REGISTRY(type),                                                                          \
     COMMON_LIMITS(type),                                                                            \

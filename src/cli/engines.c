@@ -73,7 +73,7 @@ static void ask(struct list *list, struct registry *registry, struct pool *pool)
     for (size_t i = 0; i < list->count; i++) {
         const struct engine_spec *spec;
         struct error err = {0};
-        if (registry_find(registry, list->entries[i].name, &spec, &err))
+        if (registry_find(registry, given_typed(&list->arena, list->entries[i].name), &spec, &err))
             list->entries[i].problem = arena_strdup(&list->arena, err.message);
         else
             list->entries[i].number = pool_add(pool, spec);

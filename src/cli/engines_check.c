@@ -124,7 +124,7 @@ static int check_all(const struct common *common, struct labels *labels, struct 
         const struct engine_spec *spec;
         struct adapter_check check;
         struct progress progress;
-        if (registry_find(labels->registry, labels->items[i], &spec, err))
+        if (registry_find(labels->registry, given_typed(&labels->arena, labels->items[i]), &spec, err))
             return -1;
         progress_begin(&progress, spec->label, 0);
         adapter_check(&check, spec, common->deadline > 0 ? common->deadline : 30);

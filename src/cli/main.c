@@ -55,7 +55,8 @@ static int run(const struct command *command, int count, char **argv)
     void *settings = memory_zeroed(1, command->settings_size);
     if (command->defaults)
         memcpy(settings, command->defaults, command->settings_size);
-    int status = cli_parse(command, count, argv, &arena, settings, &words, &help, &err);
+    int status =
+        cli_parse(command, &(struct cli_arguments){count, argv, NULL}, &arena, settings, &words, &help, &err);
     if (help)
         status = print_help(command);
     else if (status == 0 && cli_spare_inputs(command, settings, &words, &err) == 0) {

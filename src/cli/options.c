@@ -129,11 +129,20 @@ static int bad_value(const struct cli_option *option, const char *text, struct e
     return error_set(err, ERROR_USAGE, "--%s takes %s, not '%s'", option->name, wanted[option->kind], text);
 }
 
-static int store(const struct cli_option *option, const char *text, struct arena *arena, void *settings,
+/* Arguments while they are read. */
+struct cursor {
+    int next;
+    const struct cli_arguments *arguments;
+    struct arena *arena;
+    void *settings;
+};
+
+static int store(const struct cli_option *option, const char *text, const struct cursor *at,
                  struct error *err)
 {
     static const double second[] = {1, 60, 3600}, byte[] = {0x1p10, 0x1p20, 0x1p30};
-    void *member = (char *)settings + option->offset;
+    void *member = (char *)at->settings + option->offset;
+    const char *source = at->arguments->source;
     double number = 0;
     long long whole = 0;
     bool good = true;
@@ -146,7 +155,11 @@ static int store(const struct cli_option *option, const char *text, struct arena
         *(const char **)member = text;
         break;
     case OPTION_LIST:
-        list_add(member, arena, text);
+        list_add(member, at->arena, text);
+        break;
+    case OPTION_LABELS:
+        given_add(at->arena, member,
+                  source ? given_foreign(at->arena, text, source) : given_typed(at->arena, text));
         break;
     case OPTION_COUNT:
     case OPTION_SEVERAL:
@@ -176,63 +189,58 @@ static int store(const struct cli_option *option, const char *text, struct arena
     return good ? 0 : bad_value(option, text, err);
 }
 
-struct cursor {
-    int next, count;
-    char **argv;
-};
-
 static int take(const struct command *command, const struct cli_option *option, const char *attached,
-                struct cursor *at, struct arena *arena, void *settings, struct error *err)
+                struct cursor *at, struct error *err)
 {
+    const struct cli_arguments *all = at->arguments;
     if (option->kind == OPTION_FLAG) {
         if (attached)
             return error_set(err, ERROR_USAGE, "--%s takes no value", option->name);
-        return store(option, NULL, arena, settings, err);
+        return store(option, NULL, at, err);
     }
     if (option->kind == OPTION_MAYBE)
-        return store(option, attached ? attached : "", arena, settings, err);
-    if (!attached && at->next == at->count)
+        return store(option, attached ? attached : "", at, err);
+    if (!attached && at->next == all->count)
         return error_set(err, ERROR_USAGE, "--%s needs a value: %s", option->name, option->argument);
-    if (!attached && text_starts(at->argv[at->next], "--") &&
-        find_long(command, at->argv[at->next] + 2, strcspn(at->argv[at->next] + 2, "=")))
+    if (!attached && text_starts(all->items[at->next], "--") &&
+        find_long(command, all->items[at->next] + 2, strcspn(all->items[at->next] + 2, "=")))
         return error_set(err, ERROR_USAGE, "--%s needs a value: %s, and %s is an option", option->name,
-                         option->argument, at->argv[at->next]);
-    return store(option, attached ? attached : at->argv[at->next++], arena, settings, err);
+                         option->argument, all->items[at->next]);
+    return store(option, attached ? attached : all->items[at->next++], at, err);
 }
 
-static int take_long(const struct command *command, const char *text, struct cursor *at, struct arena *arena,
-                     void *settings, struct error *err)
+static int take_long(const struct command *command, const char *text, struct cursor *at, struct error *err)
 {
     const char *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
     const struct cli_option *option = find_long(command, text, length);
     if (!option)
         return no_option(command, text, length, err);
-    return take(command, option, equals ? equals + 1 : NULL, at, arena, settings, err);
+    return take(command, option, equals ? equals + 1 : NULL, at, err);
 }
 
 static int take_letters(const struct command *command, const char *letters, struct cursor *at,
-                        struct arena *arena, void *settings, struct error *err)
+                        struct error *err)
 {
     for (; *letters; letters++) {
         const struct cli_option *option = find_letter(command, *letters);
         if (!option)
             return error_set(err, ERROR_USAGE, "there is no option -%c", *letters);
         if (option->kind != OPTION_FLAG)
-            return take(command, option, letters[1] ? letters + 1 : NULL, at, arena, settings, err);
-        if (take(command, option, NULL, at, arena, settings, err))
+            return take(command, option, letters[1] ? letters + 1 : NULL, at, err);
+        if (take(command, option, NULL, at, err))
             return -1;
     }
     return 0;
 }
 
-int cli_parse(const struct command *command, int count, char **argv, struct arena *arena, void *settings,
-              struct cli_list *words, bool *help, struct error *err)
+int cli_parse(const struct command *command, const struct cli_arguments *arguments, struct arena *arena,
+              void *settings, struct cli_list *words, bool *help, struct error *err)
 {
-    struct cursor at = {.count = count, .argv = argv};
+    struct cursor at = {.arguments = arguments, .arena = arena, .settings = settings};
     bool only_words = false;
-    while (at.next < at.count) {
-        const char *text = at.argv[at.next++];
+    while (at.next < arguments->count) {
+        const char *text = arguments->items[at.next++];
         int status = 0;
         if (!*text)
             status = error_set(err, ERROR_USAGE, "argument %d is empty: ''", at.next);
@@ -243,9 +251,9 @@ int cli_parse(const struct command *command, int count, char **argv, struct aren
         else if (text_equal(text, "--help") || text_equal(text, "-h"))
             *help = true;
         else if (text[1] == '-')
-            status = take_long(command, text + 2, &at, arena, settings, err);
+            status = take_long(command, text + 2, &at, err);
         else
-            status = take_letters(command, text + 1, &at, arena, settings, err);
+            status = take_letters(command, text + 1, &at, err);
         if (status)
             return -1;
     }

@@ -105,7 +105,7 @@ static int write_folder(const struct settings *settings, struct small *small, co
     struct output_folder folder;
     struct str json;
     str_init(&json);
-    write_json(small, name, settings->common.engines.items[0], NULL, &json);
+    write_json(small, name, given_text(settings->common.engines.items[0]), NULL, &json);
     int status = output_folder_begin(&folder, USERS_PATH, settings->common.output, &bundle_layout,
                                      settings->common.force, err);
     if (!status)
@@ -125,7 +125,7 @@ static int write_folder(const struct settings *settings, struct small *small, co
 
 static int report(struct small *small, const struct settings *settings, struct error *err)
 {
-    const char *engine = settings->common.engines.items[0], *folder = settings->common.output;
+    const char *engine = given_text(settings->common.engines.items[0]), *folder = settings->common.output;
     struct common screen = settings->common;
     struct str out;
     screen.output = NULL; /* -o is the folder */

@@ -2,7 +2,6 @@
 #include "base/json.h"
 #include "cli/common.h"
 #include "conform/replay.h"
-#include "engine/label.h"
 #include "report/junit.h"
 #include "report/text_table.h"
 
@@ -140,7 +139,7 @@ static void write_junit(const struct replay *replay, const struct standing *stan
 }
 
 static int run_group(struct replay *replay, const struct settings *settings, const struct known_issues *known,
-                     const struct cli_list *engines, const struct suite *suite, struct error *err)
+                     const struct given_labels *engines, const struct suite *suite, struct error *err)
 {
     struct session session = {0};
     struct common common = settings->common;
@@ -158,15 +157,26 @@ static int run_group(struct replay *replay, const struct settings *settings, con
     return status;
 }
 
-/* The label of the same engine and knobs at another release. */
-static const char *at_release(struct arena *arena, const char *label, const char *release)
+/* The engine that a bundle says it was found on, perhaps at another release. NULL with an error. */
+static const struct given_label *recorded_engine(struct arena *arena, const struct suite_case *entry,
+                                                 const char *release, struct error *err)
 {
-    if (!release)
-        return label;
-    char *text = label_at(label, release);
-    const char *kept = arena_strdup(arena, text);
-    free(text);
-    return kept;
+    struct folder folder;
+    struct bundle bundle;
+    const struct given_label *label = NULL;
+    if (suite_case_open(&folder, entry, err) ||
+        (bundle_read(&bundle, &folder, arena, err) && err->code != ERROR_NOT_FOUND))
+        goto out;
+    if (*bundle.engine)
+        label = given_foreign(arena, bundle.engine, entry->folder);
+    else
+        error_set(err, ERROR_USAGE, "%s does not say on which engine it was found; name one with -e",
+                  entry->folder);
+    if (label && release)
+        label = given_at(arena, label, release);
+out:
+    folder_close(&folder);
+    return label;
 }
 
 /* Replays each case on the engine it was found on. */
@@ -175,36 +185,24 @@ static int run_recorded(struct replay *replay, const struct settings *settings,
 {
     struct arena arena;
     arena_init(&arena);
-    const char **engines = arena_array(&arena, suite->count, sizeof *engines);
+    const struct given_label **engines = arena_array(&arena, suite->count, sizeof *engines);
     struct suite_case *cases = arena_array(&arena, suite->count, sizeof *cases);
     int status = 0;
     for (size_t i = 0; i < suite->count && status == 0; i++) {
-        struct bundle bundle;
-        engines[i] = NULL;
-        struct folder folder;
-        if (suite_case_open(&folder, &suite->cases[i], err))
-            status = -1;
-        else if (bundle_read(&bundle, &folder, &arena, err) && err->code != ERROR_NOT_FOUND)
-            status = -1;
-        else if (!*bundle.engine)
-            status =
-                error_set(err, ERROR_USAGE, "%s does not say on which engine it was found; name one with -e",
-                          suite->cases[i].folder);
-        else
-            engines[i] = at_release(&arena, bundle.engine, settings->release);
-        folder_close(&folder);
+        engines[i] = recorded_engine(&arena, &suite->cases[i], settings->release, err);
+        status = engines[i] ? 0 : -1;
     }
     for (size_t i = 0; i < suite->count && status == 0; i++) {
-        const char *engine = engines[i];
+        const struct given_label *engine = engines[i];
         if (!engine)
             continue;
         struct suite part = {.cases = cases};
         for (size_t k = i; k < suite->count; k++)
-            if (engines[k] && strcmp(engines[k], engine) == 0) {
+            if (engines[k] && strcmp(given_text(engines[k]), given_text(engine)) == 0) {
                 part.cases[part.count++] = suite->cases[k];
                 engines[k] = NULL;
             }
-        status = run_group(replay, settings, known, &(struct cli_list){1, &engine}, &part, err);
+        status = run_group(replay, settings, known, &(struct given_labels){1, &engine}, &part, err);
     }
     arena_release(&arena);
     return status;

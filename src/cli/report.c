@@ -55,18 +55,23 @@ static int add_task(void *context, const struct stored *stored, struct error *er
     return 0;
 }
 
-struct labels {
+/* The engines of the campaign, whoever wrote its database. */
+struct recorded {
     struct arena arena;
-    size_t count, capacity;
-    const char **items;
+    const char *folder;
+    struct given_labels labels;
 };
 
 static int add_label(void *context, const struct stored_engine *engine, struct error *err)
 {
-    struct labels *labels = context;
-    (void)err;
-    labels->items = memory_grow(labels->items, &labels->capacity, labels->count + 1, sizeof *labels->items);
-    labels->items[labels->count++] = arena_strdup(&labels->arena, engine->label);
+    enum { MOST = 100 };
+    struct recorded *recorded = context;
+    struct arena *arena = &recorded->arena;
+    if (recorded->labels.count == MOST)
+        return error_set(err, ERROR_LIMIT, "the campaign in %s names more than %d engines", recorded->folder,
+                         MOST);
+    const char *source = arena_printf(arena, "the campaign in %s", recorded->folder);
+    given_add(arena, &recorded->labels, given_foreign(arena, engine->label, source));
     return 0;
 }
 
@@ -160,8 +165,8 @@ struct places {
     struct follow_up_options options;
 };
 
-static int places_open(struct places *places, const struct settings *settings, const struct cli_list *engines,
-                       struct error *err)
+static int places_open(struct places *places, const struct settings *settings,
+                       const struct given_labels *engines, struct error *err)
 {
     struct common common = settings->common;
     *places = (struct places){0};
@@ -187,15 +192,16 @@ static int with_engines(const struct settings *settings, struct store *store, co
                         const struct known_issues *known, const struct tasks *tasks, struct str *out,
                         struct error *err)
 {
-    struct labels labels = {0};
+    struct recorded recorded = {.folder = path};
     struct places places = {0};
     struct folder folder;
-    arena_init(&labels.arena);
+    arena_init(&recorded.arena);
     int status = folder_open(&folder, USERS_PATH, path, err);
     if (status == 0)
-        status = store_engines(store, add_label, &labels, err);
+        status = store_engines(store, add_label, &recorded, err);
+    given_vouched(&recorded.labels, &settings->common.engines);
     if (status == 0)
-        status = places_open(&places, settings, &(struct cli_list){labels.count, labels.items}, err);
+        status = places_open(&places, settings, &recorded.labels, err);
     places.options.store = store;
     places.options.folder = &folder;
     places.options.known = known;
@@ -203,8 +209,7 @@ static int with_engines(const struct settings *settings, struct store *store, co
         status = work(&places.options, tasks, out, err);
     session_close(&places.session);
     folder_close(&folder);
-    free(labels.items);
-    arena_release(&labels.arena);
+    arena_release(&recorded.arena);
     return status;
 }
 
@@ -248,7 +253,7 @@ static int report_case(const struct settings *settings, const char *path, struct
     if (status == 0)
         status = follow_up_case(&places.options, test, settings->common.output, &done, err);
     if (status == 0 && done.end == FOLLOW_UP_GONE)
-        status = say_gone(path, settings->common.engines.items[0], &done.verdict, err);
+        status = say_gone(path, given_text(settings->common.engines.items[0]), &done.verdict, err);
     else if (status == 0)
         wrap_printf(stdout, "%s: %s, reduced to %zu of %zu nodes, in %s\n", path, done.signature.name,
                     done.nodes_after, done.nodes_before, settings->common.output);
@@ -312,8 +317,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     COMMON_REGISTRY(struct settings),
-    {'e', "engine", OPTION_LIST, "ENGINE", offsetof(struct settings, common.engines),
-     "for a case: the engine that is wrong, then others to show beside it"},
+    {'e', "engine", OPTION_LABELS, "ENGINE", offsetof(struct settings, common.engines),
+     "for a case: the engine that is wrong, then others to show beside it; for a campaign: an engine of it "
+     "with "
+     "a knob that only you may set"},
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again),

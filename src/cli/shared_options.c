@@ -33,14 +33,26 @@ static void write_list(struct str *out, const char *name, const struct cli_list 
         write_text(out, name, list->items[i]);
 }
 
+static void write_labels(struct str *out, const char *name, const struct given_labels *labels)
+{
+    for (size_t i = 0; i < labels->count; i++)
+        write_text(out, name, given_text(labels->items[i]));
+}
+
 static size_t size_of(enum option_kind kind)
 {
     static const size_t sizes[] = {
-        [OPTION_FLAG] = sizeof(bool),       [OPTION_TEXT] = sizeof(char *),
-        [OPTION_MAYBE] = sizeof(char *),    [OPTION_LIST] = sizeof(struct cli_list),
-        [OPTION_COUNT] = sizeof(long long), [OPTION_SEVERAL] = sizeof(long long),
-        [OPTION_NUMBER] = sizeof(double),   [OPTION_TIME] = sizeof(double),
-        [OPTION_SIZE] = sizeof(long long),  [OPTION_CHOICE] = sizeof(int),
+        [OPTION_FLAG] = sizeof(bool),
+        [OPTION_TEXT] = sizeof(char *),
+        [OPTION_MAYBE] = sizeof(char *),
+        [OPTION_LIST] = sizeof(struct cli_list),
+        [OPTION_LABELS] = sizeof(struct given_labels),
+        [OPTION_COUNT] = sizeof(long long),
+        [OPTION_SEVERAL] = sizeof(long long),
+        [OPTION_NUMBER] = sizeof(double),
+        [OPTION_TIME] = sizeof(double),
+        [OPTION_SIZE] = sizeof(long long),
+        [OPTION_CHOICE] = sizeof(int),
         [OPTION_SEED] = sizeof(uint64_t),
     };
     return sizes[kind];
@@ -61,6 +73,9 @@ static void write_option(struct str *out, const struct cli_option *option, const
         break;
     case OPTION_LIST:
         write_list(out, option->name, member);
+        break;
+    case OPTION_LABELS:
+        write_labels(out, option->name, member);
         break;
     case OPTION_COUNT:
     case OPTION_SEVERAL:
@@ -130,13 +145,27 @@ static int check_given(const char *given, const char *stored, struct error *err)
     return 0;
 }
 
-/* Puts the named options back to their defaults, then reads the lines. */
+/* The engines among the named options; NULL: there are none. */
+static struct given_labels *labels_of(const struct command *command, const char *const *names, void *settings)
+{
+    for (size_t i = 0; i < command->n_options; i++) {
+        const struct cli_option *option = &command->options[i];
+        if (option->kind == OPTION_LABELS && is_named(names, option->name, strlen(option->name)))
+            return (void *)((char *)settings + option->offset);
+    }
+    return NULL;
+}
+
+/* Puts the named options back to their defaults, then reads the lines. Engines in them are foreign, unless
+ * the user typed the same. */
 static int read_lines(const struct command *command, const char *const *names, const char *stored,
-                      void *settings, struct arena *arena, struct error *err)
+                      const char *campaign, void *settings, struct arena *arena, struct error *err)
 {
     enum { MOST = 200 };
     char *words[MOST];
     int count = 0;
+    struct given_labels *labels = labels_of(command, names, settings);
+    struct given_labels typed = labels ? *labels : (struct given_labels){0};
     for (size_t i = 0; i < command->n_options; i++) {
         const struct cli_option *option = &command->options[i];
         if (is_named(names, option->name, strlen(option->name)))
@@ -152,9 +181,12 @@ static int read_lines(const struct command *command, const char *const *names, c
         line = next;
     }
     struct cli_list none = {0};
+    struct cli_arguments arguments = {count, words, arena_printf(arena, "the campaign %s", campaign)};
     bool help = false;
-    if (cli_parse(command, count, words, arena, settings, &none, &help, err))
+    if (cli_parse(command, &arguments, arena, settings, &none, &help, err))
         return error_prefix(err, "the options of the campaign are damaged");
+    if (labels)
+        given_vouched(labels, &typed);
     return 0;
 }
 
@@ -181,7 +213,7 @@ int shared_options_agree(const struct command *command, const char *const *names
     store_close(store);
     if (!status && found)
         status = check_given(text->data, stored.data, err) ||
-                         read_lines(command, names, stored.data, settings, arena, err)
+                         read_lines(command, names, stored.data, shared->campaign, settings, arena, err)
                      ? -1
                      : 0;
     if (!status && found) {

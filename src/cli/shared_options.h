@@ -15,7 +15,8 @@ void shared_options_write(const struct command *command, const char *const *name
 /*
  * When the campaign exists, sets the named options to what its first worker gave; fails with ERROR_USAGE when
  * `settings` has something else. *text: the lines that are, or are to be, stored. Texts live in the arena.
- * What is read is not trusted: other options are refused.
+ * What is read is not trusted: other options are refused, and engines are foreign (engine/given_label.h)
+ * unless `settings` has the same.
  */
 int shared_options_agree(const struct command *command, const char *const *names,
                          const struct fuzz_shared_options *shared, void *settings, struct arena *arena,

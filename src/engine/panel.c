@@ -5,12 +5,12 @@
 
 #include <stdlib.h>
 
-int panel_open(struct panel *panel, struct registry *registry, const char *const *labels, size_t count,
+int panel_open(struct panel *panel, struct registry *registry, const struct given_labels *labels,
                const struct pool_options *limits, struct error *err)
 {
     *panel = (struct panel){.pool = pool_new(limits), .reference = -1};
-    for (size_t i = 0; i < count; i++)
-        if (panel_add(panel, registry, labels[i], err) < 0)
+    for (size_t i = 0; i < labels->count; i++)
+        if (panel_add(panel, registry, labels->items[i], err) < 0)
             return -1;
     return 0;
 }
@@ -23,7 +23,8 @@ void panel_close(struct panel *panel)
     *panel = (struct panel){.reference = -1};
 }
 
-long panel_add(struct panel *panel, struct registry *registry, const char *label, struct error *err)
+long panel_add(struct panel *panel, struct registry *registry, const struct given_label *label,
+               struct error *err)
 {
     const struct engine_spec *spec;
     size_t capacity = panel->count;
@@ -37,7 +38,7 @@ long panel_add(struct panel *panel, struct registry *registry, const char *label
 int panel_add_reference(struct panel *panel, struct registry *registry, struct error *err)
 {
     const struct engine_spec *spec;
-    if (registry_find(registry, "reference", &spec, err))
+    if (registry_find(registry, given_typed(registry_arena(registry), "reference"), &spec, err))
         return -1;
     panel->reference = pool_add(panel->pool, spec);
     return 0;
@@ -49,7 +50,7 @@ int panel_add_second_opinion(struct panel *panel, struct registry *registry, str
     const char *name = registry_second_opinion(registry);
     if (!name)
         return error_set(err, ERROR_NOT_FOUND, "no engine is installed that gives second opinions");
-    if (registry_find(registry, name, &spec, err))
+    if (registry_find(registry, given_typed(registry_arena(registry), name), &spec, err))
         return -1;
     panel->second_opinion = pool_add(panel->pool, spec) + 1;
     return 0;

@@ -32,13 +32,14 @@ struct panel {
 
 /* Finds the engines in the registry, which must outlive the panel. Nothing is started, and there is no
  * reference yet. Close the panel with panel_close, also after a failure. */
-int panel_open(struct panel *panel, struct registry *registry, const char *const *labels, size_t count,
+int panel_open(struct panel *panel, struct registry *registry, const struct given_labels *labels,
                const struct pool_options *limits, struct error *err);
 void panel_close(struct panel *panel);
 
 /* Finds one more engine and returns its place in the panel, or -1 when it is not found. An engine that is
  * already in the panel is added a second time, as an engine of its own. */
-long panel_add(struct panel *panel, struct registry *registry, const char *label, struct error *err);
+long panel_add(struct panel *panel, struct registry *registry, const struct given_label *label,
+               struct error *err);
 
 /* Adds the reference engine, without any planted fault, as the one that arbitrates. */
 int panel_add_reference(struct panel *panel, struct registry *registry, struct error *err);

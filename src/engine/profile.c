@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-const char profile_keys[] =
-    "signature-without, made-by-several, reads-model, second-opinion, message.around, message.reason, "
-    "message.name, message.no-kernel, message.operator and message.operator.NAME";
+const char profile_keys[] = "knob.NAME, signature-without, made-by-several, reads-model, second-opinion, "
+                            "message.around, message.reason, "
+                            "message.name, message.no-kernel, message.operator and message.operator.NAME";
 
 bool profile_lists(const char *list, const char *word, size_t length)
 {
@@ -19,7 +19,7 @@ bool profile_lists(const char *list, const char *word, size_t length)
 int profile_set(struct engine_profile *profile, struct arena *arena, const char *key, const char *value,
                 struct error *err)
 {
-    static const char inserted[] = "message.operator.";
+    static const char inserted[] = "message.operator.", knob[] = "knob.";
     const struct {
         const char *key;
         struct message_pattern **list;
@@ -36,6 +36,8 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
             return pattern_add(patterns[i].list, arena, patterns[i].use, value, NULL, err);
     if (text_starts(key, inserted) && key[sizeof inserted - 1])
         return pattern_add(&profile->inserted, arena, PATTERN_TEXT, value, key + sizeof inserted - 1, err);
+    if (text_starts(key, knob))
+        return declared_knobs_add(&profile->knobs, arena, key + sizeof knob - 1, value, err);
     if (text_equal(key, "signature-without"))
         profile->signature_without = arena_strdup(arena, value);
     else if (text_equal(key, "made-by-several"))

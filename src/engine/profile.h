@@ -1,12 +1,13 @@
 /*
- * What an engine's registry section declares about the engine besides how to start it: how its messages are
- * written, which knobs do not distinguish its bugs, and the program that a bug report contains
- * (docs/engines.md explains the keys). An engine that declares nothing has a zeroed profile; NULL means the
- * same wherever a profile is passed.
+ * What an engine's registry section declares about the engine besides how to start it: what its knobs choose,
+ * how its messages are written, which knobs do not distinguish its bugs, and the program that a bug report
+ * contains (docs/engines.md explains the keys). An engine that declares nothing has a zeroed profile; NULL
+ * means the same wherever a profile is passed.
  */
 #ifndef ENGINE_PROFILE_H
 #define ENGINE_PROFILE_H
 
+#include "engine/declared_knobs.h"
 #include "engine/message_pattern.h"
 
 /* Strings live in the registry. A list of words is a text with spaces between them (profile_lists). */
@@ -16,6 +17,7 @@ struct engine_profile {
     const char *like;
     /* Knobs that signatures leave out, because the same bugs show with every value. */
     const char *signature_without;
+    struct declared_knob *knobs;    /* what others than the user may choose */
     struct message_pattern *around; /* what the engine puts before every message; signatures cut it off */
     struct message_pattern *reason; /* further text that only says where it failed; titles cut it off and keep
                                        the reason behind it */

@@ -1,6 +1,7 @@
 #include "engine/registry.h"
 
 #include "base/file.h"
+#include "base/made_file.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/ini.h"
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_KNOBS = 64, MAX_WORDS = 64 };
 
@@ -42,7 +44,9 @@ struct registry {
     char *libexec, *data;
     struct entry **entries;
     size_t count, room;
-    const char *file; /* being read */
+    const char *file;       /* being read */
+    struct made_file *made; /* for engines to write */
+    size_t n_made, room_made;
 };
 
 static struct entry *find_entry(const struct registry *registry, const char *name)
@@ -306,11 +310,19 @@ void registry_free(struct registry *registry)
 {
     if (!registry)
         return;
+    for (size_t i = 0; i < registry->n_made; i++)
+        made_file_release(&registry->made[i]);
+    free(registry->made);
     arena_release(&registry->arena);
     free(registry->libexec);
     free(registry->data);
     free(registry->entries);
     free(registry);
+}
+
+struct arena *registry_arena(struct registry *registry)
+{
+    return &registry->arena;
 }
 
 static void versions_free(struct versions *versions)
@@ -405,14 +417,76 @@ static const char *knob_variable(const struct entry *entry, const char *knob)
     return text_equal(knob, KNOB_PERTURB) ? "MALLOC_PERTURB_" : NULL;
 }
 
-static int check_knob(const struct pair *knob, struct error *err)
+static int check_knob(const struct entry *entry, const struct given_label *label, const struct pair *knob,
+                      struct error *err)
 {
     long long pattern;
-    if (!text_equal(knob->name, KNOB_PERTURB) ||
-        (text_int64(knob->value, &pattern) && pattern >= 1 && pattern <= 255))
+    const char *source = given_source(label, knob->name, knob->value);
+    if (!text_equal(knob->name, KNOB_PERTURB))
+        return source ? declared_knobs_check(entry->profile.knobs, entry->name, knob->name, knob->value,
+                                             source, err)
+                      : 0;
+    if (text_int64(knob->value, &pattern) && pattern >= 1 && pattern <= 255)
         return 0;
     return error_set(err, ERROR_USAGE, "the knob perturb takes a number from 1 to 255, not '%.60s'",
                      knob->value);
+}
+
+/* The whole path of a file that the user named. */
+static char *whole_path(struct registry *registry, const char *path, struct error *err)
+{
+    if (*path == '/')
+        return arena_strdup(&registry->arena, path);
+    char *folder = getcwd(NULL, 0);
+    if (!folder)
+        error_errno(err, "the current folder is not known");
+    char *whole = folder ? arena_printf(&registry->arena, "%s/%s", folder, path) : NULL;
+    free(folder);
+    return whole;
+}
+
+/* Engines of one registry, such as several releases with the same knobs, may share a file. */
+static bool is_made(const struct registry *registry, const char *path)
+{
+    for (size_t i = 0; i < registry->n_made; i++)
+        if (text_equal(registry->made[i].path, path) && made_file_is_there(&registry->made[i]))
+            return true;
+    return false;
+}
+
+static int make_file(struct registry *registry, struct pair *knob, const char **written, size_t *count,
+                     struct error *err)
+{
+    if (!*knob->value)
+        return 0;
+    char *path = whole_path(registry, knob->value, err);
+    if (!path)
+        return -1;
+    if (!is_made(registry, path)) {
+        registry->made =
+            memory_grow(registry->made, &registry->room_made, registry->n_made + 1, sizeof *registry->made);
+        if (made_file_make(&registry->made[registry->n_made], path, err))
+            return error_prefix(err, "the knob %.60s", knob->name);
+        registry->n_made++;
+    }
+    knob->value = path;
+    written[(*count)++] = path;
+    return 0;
+}
+
+/* Makes the files that knobs name, and puts their whole paths in place of what was written. */
+static int make_files(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
+                      struct pair *pairs, size_t count, struct error *err)
+{
+    const char **written = arena_array(&registry->arena, count + 1, sizeof *written);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct declared_knob *knob = declared_knobs_find(entry->profile.knobs, pairs[i].name);
+        if (knob && knob->choice == CHOOSES_FILE && make_file(registry, &pairs[i], written, &n, err))
+            return -1;
+    }
+    spec->writes = written;
+    return 0;
 }
 
 static int set_knobs(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
@@ -422,14 +496,17 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
     size_t count;
     if (split_knobs(registry, knobs, pairs, &count, err))
         return -1;
+    for (size_t i = 0; i < count; i++)
+        if (check_knob(entry, spec->given, &pairs[i], err))
+            return -1;
+    if (make_files(registry, spec, entry, pairs, count, err))
+        return -1;
     const char **names = arena_array(&registry->arena, count, sizeof *names);
     const char **values = arena_array(&registry->arena, count, sizeof *values);
     const char **hidden = arena_array(&registry->arena, count + 1, sizeof *hidden);
     size_t n_hidden = 0;
     for (size_t i = 0; i < count; i++) {
         const char *variable = knob_variable(entry, pairs[i].name);
-        if (check_knob(&pairs[i], err))
-            return -1;
         if (variable) {
             str_printf(environment, "%s=%s", variable, pairs[i].value);
             str_append(environment, "", 1);
@@ -630,16 +707,17 @@ static void set_environment(struct registry *registry, const struct entry *entry
     }
 }
 
-int registry_find(struct registry *registry, const char *text, const struct engine_spec **result,
-                  struct error *err)
+int registry_find(struct registry *registry, const struct given_label *given,
+                  const struct engine_spec **result, struct error *err)
 {
-    struct label label = label_parse(text);
+    struct label label = label_parse(given_text(given));
     const char *name = part_text(registry, label.name);
     const struct entry *entry = find_entry(registry, name);
     if (!entry)
         return no_engine(registry, name, err);
     struct engine_spec *spec = arena_alloc(&registry->arena, sizeof *spec);
-    spec->label = arena_strdup(&registry->arena, text);
+    spec->given = given_copy(&registry->arena, given);
+    spec->label = given_text(spec->given);
     spec->name = entry->name;
     spec->launcher = entry->launcher;
     spec->memory = entry->memory;

@@ -31,8 +31,9 @@
  * knob that must be set before the library is loaded; it is passed in that environment variable and not in
  * hello. launcher: the command brings its own isolation (ssh, docker). see: further files and folders that
  * the engine may read in its sandbox, devices also to write. pass: further environment variables that it
- * gets. sandbox: strict, default or off. The other keys declare facts about the engine itself (profile.h);
- * like = NAME copies those of an earlier section.
+ * gets. sandbox: strict, default or off. knob.NAME: what a knob chooses, and which of its values others than
+ * the user may choose (engine/declared_knobs.h). The other keys declare facts about the engine itself
+ * (profile.h); like = NAME copies those of an earlier section.
  *
  * Every engine has the knob `perturb`, which goes to the environment variable MALLOC_PERTURB_.
  */
@@ -41,6 +42,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "engine/given_label.h"
 #include "engine/profile.h"
 
 #include <stdbool.h>
@@ -61,15 +63,17 @@ enum sandbox_mode { SANDBOX_DEFAULT, SANDBOX_STRICT, SANDBOX_OFF };
 
 /* One engine, ready to start. Strings live in the registry. */
 struct engine_spec {
-    const char *label;              /* the name as given: "onnxruntime@1.17.0:opt=none" */
-    const char *name;               /* "onnxruntime" */
-    const char *version;            /* as named or found; NULL when only the adapter knows it */
-    const char *const *argv;        /* NULL-terminated */
-    const char *const *environment; /* "NAME=value", added to Assay's own environment; NULL-terminated */
+    const char *label;               /* the name as given: "onnxruntime@1.17.0:opt=none" */
+    const struct given_label *given; /* the same with its origin, for whoever makes another of it */
+    const char *name;                /* "onnxruntime" */
+    const char *version;             /* as named or found; NULL when only the adapter knows it */
+    const char *const *argv;         /* NULL-terminated */
+    const char *const *environment;  /* "NAME=value", added to Assay's own environment; NULL-terminated */
     size_t knobs;
     const char *const *knob_names, *const *knob_values;
     const char *const *hidden_knobs; /* "NAME=value": those that go into the environment; NULL-terminated */
-    const char *folder;              /* of its engine file */
+    const char *const *writes; /* whole paths of files that knobs name for it to write; NULL-terminated */
+    const char *folder;        /* of its engine file */
     const char *const *see, *const *pass; /* of its engine file: further paths and variables; or NULL */
     enum sandbox_mode sandbox;
     bool launcher; /* runs without Assay's isolation */
@@ -81,9 +85,17 @@ int registry_open(struct registry **registry, const char *const *extra_files, si
                   struct error *err);
 void registry_free(struct registry *registry);
 
-/* Finds an engine by its label. Fails with ERROR_NOT_FOUND and a message that lists the engines or versions
- * there are. */
-int registry_find(struct registry *registry, const char *label, const struct engine_spec **spec,
+/* For labels that live as long as the registry. */
+struct arena *registry_arena(struct registry *registry);
+
+/*
+ * Finds an engine by its label. Fails with ERROR_NOT_FOUND and a message that lists the engines or versions
+ * there are, and with ERROR_UNSUPPORTED where the label has settings that are the user's own and the user did
+ * not type them (engine/given_label.h). A file that a knob names for the engine to write is made anew, once
+ * for the registry, and removed with it when it stayed empty; a name that is taken is refused
+ * (base/made_file.h). It is relative to the current folder.
+ */
+int registry_find(struct registry *registry, const struct given_label *label, const struct engine_spec **spec,
                   struct error *err);
 
 /* The file in which the engine's section stands; NULL when there is no such engine. */

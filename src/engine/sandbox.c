@@ -18,8 +18,6 @@
 
 extern char **environ;
 
-enum { MAX_WRITTEN = 8 };
-
 /* What tells libraries how to compute, where to find themselves and how to speak, and what the tools of
  * developers need. Each is named: by their beginnings, tokens and keys would pass (NODE_AUTH_TOKEN,
  * NVIDIA_API_KEY). Variables of single engines stand in their engine files. */
@@ -234,21 +232,6 @@ const char *const *sandbox_sees(const struct engine_spec *spec, const char *libe
     for (size_t i = 0; further && further[i]; i++)
         add(&seen, further[i]);
     return finish_list(&seen);
-}
-
-const char *const *sandbox_writes(const struct engine_spec *spec, struct arena *arena)
-{
-    const char **list = arena_array(arena, MAX_WRITTEN + 1, sizeof *list);
-    size_t count = 0;
-    for (size_t i = 0; i < spec->knobs && count < MAX_WRITTEN; i++) {
-        const char *path = spec->knob_values[i];
-        int file = *path == '/' ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
-        if (file < 0)
-            continue; /* no path, or one where the engine would fail as well */
-        close(file);
-        list[count++] = path;
-    }
-    return list;
 }
 
 /* True when `variable` ("NAME=value") sets the same name as one of the spec's. */

@@ -27,10 +27,6 @@ enum sandbox_mode sandbox_mode_for(enum sandbox_mode asked, const struct engine_
 const char *const *sandbox_sees(const struct engine_spec *spec, const char *libexec,
                                 const char *const *further, struct arena *arena);
 
-/* The files that knobs name for the engine to write, NULL-terminated, in the arena. They are made here, as it
- * may make none outside its scratch folder. */
-const char *const *sandbox_writes(const struct engine_spec *spec, struct arena *arena);
-
 /* Assay's environment, without the variables that are not known to concern engines (sandbox off: with them),
  * and with those of the spec. */
 char **sandbox_environment(const struct engine_spec *spec, enum sandbox_mode mode, struct arena *arena);

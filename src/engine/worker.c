@@ -127,7 +127,8 @@ static size_t add_options(char **argv, size_t n, const char *option, const char 
 static char **make_arguments(const struct worker_box *box, struct arena *arena)
 {
     const char *const *seen = sandbox_sees(box->spec, box->libexec, box->seen, arena);
-    const char *const *written = sandbox_writes(box->spec, arena);
+    static const char *const none[] = {NULL};
+    const char *const *written = box->spec->writes ? box->spec->writes : none;
     size_t n = 0, count = count_of(box->spec->argv);
     char **argv = arena_array(arena, count + 2 * count_of(seen) + 2 * count_of(written) + 13, sizeof *argv);
     argv[n++] = arena_printf(arena, "%s/assay-launch", box->libexec);

@@ -460,14 +460,14 @@ static void conclude(const struct comparison *c)
 static void judge_refusal(const struct pair *pair, const struct result *rewritten, struct verdict *verdict)
 {
     enum verdict_kind kind = verdict_of_outcome(rewritten->outcome);
-    snprintf(verdict->text, sizeof verdict->text, "the rewritten form has no answer (%s)",
-             outcome_name(rewritten->outcome));
+    const char *message = rewritten->message ? rewritten->message : "";
+    snprintf(verdict->text, sizeof verdict->text, "the rewritten form has no answer (%s)%s%s",
+             outcome_name(rewritten->outcome), *message ? ": " : "", message);
     if (!verdict_is(kind, CLASS_REFUSAL) || pair->by_reference || !pair->nothing_new)
         return;
     verdict->kind = kind;
     verdict->at_stage = true;
-    verdict_say(verdict, "at %s, though it answers the original: %s", stage_name(rewritten->stage),
-                rewritten->message ? rewritten->message : "");
+    verdict_say(verdict, "at %s, though it answers the original: %s", stage_name(rewritten->stage), message);
 }
 
 /*

@@ -37,21 +37,22 @@ struct work {
     struct error *err;
 };
 
-/* The label of a release with one knob (may be NULL) set to a value, the others as asked for. */
-static char *make_label(const struct work *work, const char *version, const char *knob, const char *value)
+/* The label of a release with one knob (may be NULL) set to a value, the others as asked for. NULL with an
+ * error when that cannot be. */
+static const struct given_label *make_label(const struct work *work, const char *version, const char *knob,
+                                            const char *value)
 {
-    char *label = label_at(work->options->engine, version), *set;
-    if (!knob)
-        return label;
-    set = label_with(label, knob, value);
-    free(label);
-    return set;
+    struct arena *arena = &work->bisect->arena;
+    const struct given_label *label = given_at(arena, work->options->engine, version);
+    return knob ? given_with(arena, label, arena_printf(arena, "%s=%s", knob, value),
+                             "what the engine says of its knobs", work->err)
+                : label;
 }
 
 /* Adds the engine to the pool; returns its number there, or -1. */
-static int add_engine(struct work *work, const char *label)
+static int add_engine(struct work *work, const struct given_label *label)
 {
-    long place = panel_add(&work->panel, work->options->registry, label, work->err);
+    long place = label ? panel_add(&work->panel, work->options->registry, label, work->err) : -1;
     return place < 0 ? -1 : work->panel.engines[place];
 }
 
@@ -59,9 +60,7 @@ static int add_engine(struct work *work, const char *label)
 static int open_model(struct work *work)
 {
     const struct bisect *bisect = work->bisect;
-    char *label = make_label(work, bisect->releases[0], NULL, NULL);
-    int status = add_engine(work, label) < 0 ? -1 : 0;
-    free(label);
+    int status = add_engine(work, make_label(work, bisect->releases[0], NULL, NULL)) < 0 ? -1 : 0;
     if (status || handover_open_case(&work->handover, work->panel.pool, work->test, work->err))
         return -1;
     work->job = (struct job){.n_inputs = work->test->n_inputs, .inputs = work->test->inputs};
@@ -255,7 +254,8 @@ static int judge_pairs(struct work *work, int *engines, size_t count, struct bis
 }
 
 /* Runs the case on the engines of these labels and judges it. Fails when one does not start. */
-static int verdicts_of(struct work *work, char *const *labels, size_t count, struct bisect_verdict *verdicts)
+static int verdicts_of(struct work *work, const struct given_label *const *labels, size_t count,
+                       struct bisect_verdict *verdicts)
 {
     int *engines = memory_zeroed(count, sizeof *engines), status = 0;
     struct result *results = memory_zeroed(count, sizeof *results);
@@ -274,7 +274,7 @@ static int verdicts_of(struct work *work, char *const *labels, size_t count, str
             const char *problem = pool_engine(work->panel.pool, engines[i])->problem;
             status = error_set(work->err, ERROR_NOT_FOUND,
                                "%s does not start: %s; 'assay engines %.*s' shows its versions and knobs",
-                               labels[i], problem ? problem : "", (int)work->label.name.length,
+                               given_text(labels[i]), problem ? problem : "", (int)work->label.name.length,
                                work->label.name.text);
         }
         if (!status && !pair) {
@@ -291,7 +291,7 @@ static int verdicts_of(struct work *work, char *const *labels, size_t count, str
 static int look(void *context, const size_t *places, size_t count, uint64_t *states)
 {
     struct work *work = context;
-    char **labels = memory_zeroed(count, sizeof *labels);
+    const struct given_label **labels = memory_zeroed(count, sizeof *labels);
     struct bisect_verdict *verdicts = memory_zeroed(count, sizeof *verdicts);
     for (size_t i = 0; i < count; i++)
         labels[i] = make_label(work, work->bisect->releases[places[i]], NULL, NULL);
@@ -299,7 +299,6 @@ static int look(void *context, const size_t *places, size_t count, uint64_t *sta
     for (size_t i = 0; i < count; i++) {
         work->verdicts[places[i]] = verdicts[i];
         states[places[i]] = verdicts[i].state;
-        free(labels[i]);
     }
     free(verdicts);
     free(labels);
@@ -379,7 +378,7 @@ static const Assay__Welcome *welcome_of(const struct work *work)
  */
 static int check_lacking(struct work *work, struct bisect_stretch *stretch)
 {
-    char *label = make_label(work, work->bisect->releases[stretch->last], NULL, NULL);
+    const struct given_label *label = make_label(work, work->bisect->releases[stretch->last], NULL, NULL);
     int engines[2] = {add_engine(work, label), -1}, status = engines[0] < 0 ? -1 : 0;
     struct result results[2];
     for (int i = 0; i < 2; i++)
@@ -397,7 +396,6 @@ static int check_lacking(struct work *work, struct bisect_stretch *stretch)
     }
     for (int i = 0; i < 2; i++)
         result_release(&results[i]);
-    free(label);
     return status;
 }
 
@@ -438,6 +436,14 @@ static int search_releases(struct work *work)
     return status;
 }
 
+/* What the engine's file declares of its knobs. */
+static const struct declared_knob *declared_by(const struct work *work)
+{
+    const struct engine_profile *profile =
+        work->any < 0 ? NULL : pool_engine(work->panel.pool, work->any)->profile;
+    return profile ? profile->knobs : NULL;
+}
+
 /* Whether what the engine supports with this value of the knob, it should support with every other value. */
 static bool shows_kernels(const Assay__KnobInfo *info, const char *value)
 {
@@ -455,10 +461,11 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
         most += *at == '|';
     knob->name = arena_strdup(arena, info->name);
     knob->values = arena_array(arena, most, sizeof *knob->values);
-    char **labels = arena_array(arena, most, sizeof *labels);
+    const struct given_label **labels = arena_array(arena, most, sizeof *labels);
     struct bisect_verdict *verdicts = arena_array(arena, most, sizeof *verdicts);
     for (char *value = strtok_r(list, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
-        if (knobs_stands_for_text(value, strlen(value)))
+        if (knobs_stands_for_text(value, strlen(value)) ||
+            !declared_knobs_allow(declared_by(work), info->name, value))
             continue;
         knob->values[knob->count].value = value;
         labels[knob->count++] = make_label(work, version, info->name, value);
@@ -468,7 +475,6 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
     for (size_t i = 0; i < knob->count; i++) {
         works |= shows_kernels(info, knob->values[i].value) && !verdict_is(verdicts[i].kind, CLASS_LACK) &&
                  !verdict_is_finding(verdicts[i].kind);
-        free(labels[i]);
     }
     for (size_t i = 0; i < knob->count; i++) {
         /* What one value lacks and another runs is refused, not unsupported, as for the judge. */
@@ -488,14 +494,14 @@ struct passes {
     bool lacking; /* the fault is a refusal as lacking, so "unsupported" is as bad as it was */
 };
 
-static char *passes_label(const struct passes *passes, const bool *kept)
+static const struct given_label *passes_label(const struct passes *passes, const bool *kept)
 {
     struct str value;
     str_init(&value);
     for (size_t i = 0; i < passes->count; i++)
         if (kept[i])
             str_printf(&value, "%s%s", value.length ? "+" : "", passes->names[i]);
-    char *label = make_label(passes->work, passes->version, passes->knob, value.data);
+    const struct given_label *label = make_label(passes->work, passes->version, passes->knob, value.data);
     str_release(&value);
     return label;
 }
@@ -506,7 +512,7 @@ static long test_passes(void *context, const bool *const *candidates, size_t cou
     struct passes *passes = context;
     long found = (long)count;
     for (size_t done = 0; done < count && found == (long)count;) {
-        char *labels[AHEAD];
+        const struct given_label *labels[AHEAD];
         struct bisect_verdict verdicts[AHEAD] = {0};
         size_t n = count - done < AHEAD ? count - done : AHEAD;
         for (size_t i = 0; i < n; i++)
@@ -517,7 +523,6 @@ static long test_passes(void *context, const bool *const *candidates, size_t cou
                        (passes->lacking && verdict_is(verdicts[i].kind, CLASS_LACK));
             if (!bad && found == (long)count)
                 found = (long)(done + i);
-            free(labels[i]);
         }
         if (status)
             return -1;
@@ -567,6 +572,7 @@ static int search_knobs(struct work *work)
     work->runs = 0;
     for (size_t i = 0; i < welcome->n_knobs && !work->options->passes_only; i++)
         if (strchr(welcome->knobs[i]->values, '|') &&
+            declared_knobs_find(declared_by(work), welcome->knobs[i]->name) &&
             try_knob(work, welcome->knobs[i], bisect->at, &bisect->knobs[bisect->n_knobs++]))
             return -1;
     bisect->knob_runs = work->runs;
@@ -574,6 +580,7 @@ static int search_knobs(struct work *work)
     welcome = welcome_of(work); /* of the very release: not all can leave out passes */
     for (size_t i = 0; i < welcome->n_knobs && !bisect->pass_knob; i++)
         if (strchr(welcome->knobs[i]->values, '+') &&
+            declared_knobs_allow(declared_by(work), welcome->knobs[i]->name, welcome->knobs[i]->values) &&
             try_passes(work, welcome->knobs[i], bisect->at,
                        verdict_is(work->verdicts[bad->first].kind, CLASS_LACK)))
             return -1;
@@ -593,11 +600,11 @@ int bisect_run(struct bisect *bisect, struct test_case *test, const struct bisec
     limits.fresh = true;
     *bisect = (struct bisect){0};
     arena_init(&bisect->arena);
-    bisect->engine = arena_strdup(&bisect->arena, options->engine);
-    work.label = label_parse(options->engine);
+    bisect->engine = arena_strdup(&bisect->arena, given_text(options->engine));
+    work.label = label_parse(bisect->engine);
     work.refusals = refusals_new();
     result_init(&work.reference);
-    int status = panel_open(&work.panel, options->registry, NULL, 0, &limits, err);
+    int status = panel_open(&work.panel, options->registry, &(struct given_labels){0}, &limits, err);
     if (!status)
         status = find_releases(&work);
     if (!status)

@@ -10,8 +10,9 @@
  * A rewritten case is run with its original on each release, and their answers are held against each other.
  *
  * Knobs are tried on the last bad release: every value of every knob that lists its values
- * ("none|basic|all"). A knob whose values read "A+B+C" names optimiser passes to leave out. When the fault is
- * gone without all of them, delta debugging finds a smallest set whose absence is enough.
+ * ("none|basic|all"), as far as the engine's file declares them (engine/declared_knobs.h). A knob whose
+ * values read "A+B+C" names optimiser passes to leave out. When the fault is gone without all of them, delta
+ * debugging finds a smallest set whose absence is enough.
  */
 #ifndef RELEASES_BISECT_H
 #define RELEASES_BISECT_H
@@ -25,11 +26,11 @@
 struct bisect_options {
     struct registry *registry;
     struct pool_options limits;
-    const char *engine;           /* name[@version][:knobs]; with a version only knobs and passes are tried */
-    size_t step;                  /* of change_search; 0: 2 */
-    bool no_knobs;                /* try releases only */
-    bool passes_only;             /* of the knobs try only the one that names passes */
-    void (*alive)(void *context); /* called between runs of the engine; may be NULL */
+    const struct given_label *engine; /* with a version only knobs and passes are tried */
+    size_t step;                      /* of change_search; 0: 2 */
+    bool no_knobs;                    /* try releases only */
+    bool passes_only;                 /* of the knobs try only the one that names passes */
+    void (*alive)(void *context);     /* called between runs of the engine; may be NULL */
     void *context;
     struct progress *progress; /* counts the runs; may be NULL */
 };

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "engine/knobs.h"
-#include "engine/label.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,36 +39,6 @@ void variants_free(struct variants *variants)
     free(variants);
 }
 
-static char *part_text(struct label_part part)
-{
-    char *text = memory_zeroed(part.length + 1, 1);
-    if (part.length)
-        memcpy(text, part.text, part.length);
-    return text;
-}
-
-/* The label with all knobs of the list, each in place of its own former value; heap. */
-static char *label_with_knobs(const char *text, const char *knobs, struct error *err)
-{
-    struct label_part rest = label_part(knobs);
-    struct label_knob knob;
-    char *label = memory_strdup(text);
-    int status;
-    while ((status = label_next_knob(&rest, &knob)) > 0) {
-        char *name = part_text(knob.name), *value = part_text(knob.value);
-        char *longer = label_with(label, name, value);
-        free(name);
-        free(value);
-        free(label);
-        label = longer;
-    }
-    if (!status)
-        return label;
-    free(label);
-    error_set(err, ERROR_USAGE, "a knob must read name=value: '%.100s'", knobs);
-    return NULL;
-}
-
 /* The number of an engine with further knobs, -1 when it cannot have them. */
 static int add_engine(const struct variants *variants, struct pool *pool, int engine, const char *knobs,
                       struct error *err)
@@ -80,10 +49,10 @@ static int add_engine(const struct variants *variants, struct pool *pool, int en
     if (pool_starts(pool, engine, err))
         return -1;
     const struct engine_info *info = pool_engine(pool, engine);
-    char *label = label_with_knobs(info->label, knobs, err);
-    int status = label ? registry_find(variants->registry, label, &spec, err) : -1;
-    free(label);
-    if (status || knobs_check(spec, info->welcome, err))
+    const struct given_label *label =
+        given_with(registry_arena(variants->registry), info->spec->given, knobs, "the rewriting", err);
+    if (!label || registry_find(variants->registry, label, &spec, err) ||
+        knobs_check(spec, info->welcome, err))
         return -1;
     return pool_add(pool, spec);
 }

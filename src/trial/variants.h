@@ -3,7 +3,8 @@
  *
  * Engines in other settings are found in the registry and added to the panel's pool when they are first
  * needed. An engine is not asked when it does not know a knob, or does not list the value: a worker that got
- * it all the same would not start, and that would be held against the engine.
+ * it all the same would not start, and that would be held against the engine. Nor is it asked for a setting
+ * that only the user may choose (engine/given_label.h), as the case may come from anywhere.
  */
 #ifndef TRIAL_VARIANTS_H
 #define TRIAL_VARIANTS_H

@@ -148,7 +148,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: gradients ENGINE LEAST CASES...\n");
         return 2;
     }
-    if (registry_open(&registry, NULL, 0, &err) < 0 || registry_find(registry, argv[1], &spec, &err) < 0)
+    if (registry_open(&registry, NULL, 0, &err) < 0 ||
+        registry_find(registry, given_typed(registry_arena(registry), argv[1]), &spec, &err) < 0)
         die(&err);
     struct pool *pool = pool_new(&(struct pool_options){.deadline = 60});
     int engine = pool_add(pool, spec);

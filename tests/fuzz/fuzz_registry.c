@@ -12,7 +12,7 @@ static int find(void *context, const char *name, const char *version, const char
     require(label);
     (void)path;
     sprintf(label, "%s%s%s", name, version ? "@" : "", version ? version : "");
-    if (registry_find(context, label, &spec, &err))
+    if (registry_find(context, given_typed(registry_arena(context), label), &spec, &err))
         require(err.message[0] != '\0');
     else
         require(spec->argv && spec->argv[0]);

@@ -96,11 +96,12 @@ static int record(int argc, char **argv, struct error *err)
     const char *folder = argv[0], *comma = "{\n";
     struct suite suite;
     const struct engine_spec *spec;
-    if (registry_open(&registry, NULL, 0, err) || registry_find(registry, "reference", &spec, err))
+    if (registry_open(&registry, NULL, 0, err) ||
+        registry_find(registry, given_typed(registry_arena(registry), "reference"), &spec, err))
         return -1;
     recorder.reference = pool_add(recorder.pool, spec);
     for (int i = 1; i < argc && recorder.n_engines < MAX_ENGINES; i++) {
-        if (registry_find(registry, argv[i], &spec, err))
+        if (registry_find(registry, given_typed(registry_arena(registry), argv[i]), &spec, err))
             return -1;
         recorder.engines[recorder.n_engines++] = pool_add(recorder.pool, spec);
     }

@@ -23,7 +23,7 @@ static inline const struct engine_profile *source_profile(struct registry **regi
     const struct engine_spec *spec;
     char *name = strndup(label, strcspn(label, "@:")), *path = engine_file(name, ".ini");
     bool known = registry_open(registry, (const char *[]){path}, 1, NULL) == 0 &&
-                 registry_find(*registry, name, &spec, NULL) == 0;
+                 registry_find(*registry, given_typed(registry_arena(*registry), name), &spec, NULL) == 0;
     free(path);
     free(name);
     return known ? spec->profile : NULL;

@@ -25,7 +25,8 @@ static inline void scene_open(struct scene *scene, const char *const *labels, si
     struct pool_options limits = {.deadline = 20, .start_deadline = 60};
     *scene = (struct scene){.registry = open_registry(), .folder = "/tmp/assay-unit-XXXXXX"};
     assert_non_null(mkdtemp(scene->folder));
-    if (panel_open(&scene->panel, scene->registry, labels, count, &limits, &err) ||
+    if (panel_open(&scene->panel, scene->registry,
+                   given_all_typed(registry_arena(scene->registry), labels, count), &limits, &err) ||
         panel_add_reference(&scene->panel, scene->registry, &err))
         fail_msg("%s", err.message);
 }

@@ -56,10 +56,13 @@ static void look_more(struct scene *scene, struct model *model, const struct sha
     assert_int_equal(test_case_add_inputs(scene->test, &input, 1, NULL), 0);
     value_release(&input);
     assert_int_equal(registry_open(&scene->registry, NULL, 0, NULL), 0);
-    assert_int_equal(registry_find(scene->registry, engine, &spec, NULL), 0);
+    assert_int_equal(
+        registry_find(scene->registry, given_typed(registry_arena(scene->registry), engine), &spec, NULL), 0);
     scene->pool = pool_new(&(struct pool_options){0});
     pool_add(scene->pool, spec);
-    assert_int_equal(registry_find(scene->registry, "reference", &spec, NULL), 0);
+    assert_int_equal(registry_find(scene->registry, given_typed(registry_arena(scene->registry), "reference"),
+                                   &spec, NULL),
+                     0);
     pool_add(scene->pool, spec);
     struct localize_case which = {.pool = scene->pool, .test = scene->test, .method = method};
     if (localize(&scene->found, &which, &err))

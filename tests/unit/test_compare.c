@@ -184,7 +184,9 @@ static void open_subject(struct scene *scene, const char *command)
     panel_close(&scene->panel);
     registry_free(scene->registry);
     if (registry_open(&scene->registry, (const char *[]){file}, 1, &err) ||
-        panel_open(&scene->panel, scene->registry, LABELS("subject", "identity"), NULL, &err) ||
+        panel_open(&scene->panel, scene->registry,
+                   given_all_typed(registry_arena(scene->registry), LABELS("subject", "identity")), NULL,
+                   &err) ||
         panel_add_reference(&scene->panel, scene->registry, &err))
         fail_msg("%s", err.message);
     free(file);

@@ -54,7 +54,9 @@ static void bench_open(struct bench *bench, const char *label)
     const struct engine_spec *spec;
     *bench = (struct bench){.model = make(), .pool = pool_new(NULL)};
     assert_int_equal(registry_open(&bench->registry, NULL, 0, &bench->err), 0);
-    assert_int_equal(registry_find(bench->registry, label, &spec, &bench->err), 0);
+    assert_int_equal(registry_find(bench->registry, given_typed(registry_arena(bench->registry), label),
+                                   &spec, &bench->err),
+                     0);
     bench->engine = pool_add(bench->pool, spec);
     struct tensor x = floats(&two, (float[]){1, 2}, 8);
     value_init(&bench->x);

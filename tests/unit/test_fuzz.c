@@ -198,7 +198,8 @@ static void run_and_kill(const char *const *labels, size_t count, const struct p
         struct plan deadly = *plan;
         deadly.watch = die;
         snprintf(scene.folder, sizeof scene.folder, "%s", folder);
-        if (panel_open(&scene.panel, scene.registry, labels, count, NULL, NULL) ||
+        if (panel_open(&scene.panel, scene.registry,
+                       given_all_typed(registry_arena(scene.registry), labels, count), NULL, NULL) ||
             panel_add_reference(&scene.panel, scene.registry, NULL))
             _exit(2);
         run_plan(&scene, &deadly, &status, NULL);

@@ -287,7 +287,7 @@ static void expect_answer(struct bench *bench, const char *label, const char *pa
         tensor_alloc(&zeros, DTYPE_FLOAT, &(struct shape){.rank = 2, .dims = {1, SMALL}}, 0, &bench->err), 0);
     value_set_tensor(&x, &zeros);
     value_set_name(&x, "x");
-    if (registry_find(registry, label, &spec, &bench->err) == 0) {
+    if (registry_find(registry, given_typed(registry_arena(registry), label), &spec, &bench->err) == 0) {
         struct pool *pool = pool_new(&(struct pool_options){.sandbox = sandbox});
         struct pool_view *view = pool_view_open(pool, (const char *const[]){path, data, NULL});
         struct job job = {.engine = pool_add(pool, spec), .path = path, .n_inputs = 1, .inputs = &x};
@@ -357,7 +357,8 @@ static void workers_see_what_is_shown(void **state)
     char *folder, path[512];
     struct model *model = make(bench, SMALL, false);
     assert_int_equal(registry_open(&registry, NULL, 0, &bench->err), 0);
-    assert_int_equal(registry_find(registry, "reference", &spec, &bench->err), 0);
+    assert_int_equal(
+        registry_find(registry, given_typed(registry_arena(registry), "reference"), &spec, &bench->err), 0);
     struct pool *pool = pool_new(NULL);
     int engine = pool_add(pool, spec);
     if (files_have_a_wall())

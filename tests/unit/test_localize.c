@@ -142,7 +142,9 @@ static void scene_open(struct scene *scene, const char *engine)
     scene->pool = pool_new(&(struct pool_options){0});
     const char *labels[] = {engine, "reference"};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(registry_find(scene->registry, labels[i], &spec, NULL), 0);
+        assert_int_equal(registry_find(scene->registry,
+                                       given_typed(registry_arena(scene->registry), labels[i]), &spec, NULL),
+                         0);
         pool_add(scene->pool, spec);
     }
     scene->x = floats(&eight, (float[]){1, -2, 3, -0.5F, 0.25F, 2, -3, 4});

@@ -13,7 +13,8 @@ static void test_labels(void **state)
     struct error err = {0};
     (void)state;
     const char *const labels[] = {"bad:mode=segv-run", "identity", "bad:mode=hang"};
-    assert_int_equal(panel_open(&panel, registry, labels, 3, NULL, &err), 0);
+    assert_int_equal(
+        panel_open(&panel, registry, given_all_typed(registry_arena(registry), labels, 3), NULL, &err), 0);
     assert_int_equal(panel.reference, -1);
     assert_int_equal(panel_add_reference(&panel, registry, &err), 0);
     assert_int_equal(panel.count, 3);
@@ -24,8 +25,8 @@ static void test_labels(void **state)
         assert_int_equal(panel_find(&panel, labels[i]), i);
     }
     assert_int_equal(panel_find(&panel, "reference"), -1); /* the arbiter is none of the engines */
-    assert_int_equal(panel_add(&panel, registry, "bad", &err), 3);
-    assert_int_equal(panel_add(&panel, registry, "nosuch", &err), -1);
+    assert_int_equal(panel_add(&panel, registry, given_typed(registry_arena(registry), "bad"), &err), 3);
+    assert_int_equal(panel_add(&panel, registry, given_typed(registry_arena(registry), "nosuch"), &err), -1);
     assert_non_null(strstr(err.message, "nosuch"));
     assert_int_equal(panel.count, 4);
     panel_close(&panel);
@@ -40,7 +41,8 @@ static void test_not_found(void **state)
     struct error err = {0};
     (void)state;
     const char *const labels[] = {"identity", "nosuch"};
-    assert_int_equal(panel_open(&panel, registry, labels, 2, NULL, &err), -1);
+    assert_int_equal(
+        panel_open(&panel, registry, given_all_typed(registry_arena(registry), labels, 2), NULL, &err), -1);
     panel_close(&panel);
     registry_free(registry);
 }
@@ -58,7 +60,9 @@ static void test_many(void **state)
     for (size_t i = 0; i < MANY; i++)
         labels[i] = i == MANY - 1 ? "bad:mode=hang" : "identity";
     struct pool_options limits = {.deadline = 0.5, .start_deadline = 30, .workers = 3};
-    assert_int_equal(panel_open(&panel, registry, labels, MANY, &limits, &err), 0);
+    assert_int_equal(
+        panel_open(&panel, registry, given_all_typed(registry_arena(registry), labels, MANY), &limits, &err),
+        0);
     assert_ptr_equal(panel_fresh(&panel), panel.pool);
     panel_add_fresh(&panel);
     assert_ptr_equal(panel_fresh(&panel), panel.fresh);
@@ -95,8 +99,11 @@ static void test_slow(void **state)
     struct value input = make_input(10, 1);
     (void)state;
     struct pool_options limits = {.deadline = 0.5, .start_deadline = 30};
-    assert_int_equal(panel_open(&panel, registry, (const char *const[]){"bad:mode=slower"}, 1, &limits, &err),
-                     0);
+    assert_int_equal(
+        panel_open(&panel, registry,
+                   given_all_typed(registry_arena(registry), (const char *const[]){"bad:mode=slower"}, 1),
+                   &limits, &err),
+        0);
     panel_add_fresh(&panel);
     for (int fresh = 0; fresh < 2; fresh++) {
         struct job job = make_job(panel.engines[0], &input);

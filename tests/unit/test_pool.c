@@ -23,7 +23,7 @@ static int add(struct pool *pool, struct registry *registry, const char *label)
 {
     const struct engine_spec *spec;
     struct error err = {0};
-    if (registry_find(registry, label, &spec, &err))
+    if (registry_find(registry, given_typed(registry_arena(registry), label), &spec, &err))
         fail_msg("%s", err.message);
     return pool_add(pool, spec);
 }

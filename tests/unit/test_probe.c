@@ -333,7 +333,8 @@ static void test_engines(void **state)
     struct error err = {0};
     struct panel panel;
     assert_int_equal(registry_open(&registry, NULL, 0, &err), 0);
-    assert_int_equal(panel_open(&panel, registry, labels, 2, NULL, &err), 0);
+    assert_int_equal(
+        panel_open(&panel, registry, given_all_typed(registry_arena(registry), labels, 2), NULL, &err), 0);
     assert_int_equal(panel_add_reference(&panel, registry, &err), 0);
     struct probe_options options = {.panel = &panel, .ops = "Conv,Relu", .seed = 1, .quick = true};
     struct probe_result *results;
@@ -378,7 +379,8 @@ static void test_newer(void **state)
     struct error err = {0};
     struct panel panel;
     assert_int_equal(registry_open(&registry, NULL, 0, &err), 0);
-    assert_int_equal(panel_open(&panel, registry, labels, 3, NULL, &err), 0);
+    assert_int_equal(
+        panel_open(&panel, registry, given_all_typed(registry_arena(registry), labels, 3), NULL, &err), 0);
     assert_int_equal(panel_add_reference(&panel, registry, &err), 0);
     struct probe_options options = {.panel = &panel,
                                     .ops = "DequantizeLinear,RMSNormalization",

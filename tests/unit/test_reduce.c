@@ -297,7 +297,8 @@ static void scene_open(struct scene *scene, const char *text, const char *engine
     const struct engine_spec *spec;
     struct subject subject;
     assert_int_equal(registry_open(&scene->registry, NULL, 0, NULL), 0);
-    assert_int_equal(registry_find(scene->registry, engine, &spec, NULL), 0);
+    assert_int_equal(
+        registry_find(scene->registry, given_typed(registry_arena(scene->registry), engine), &spec, NULL), 0);
     scene->pool = pool_new(&(struct pool_options){.deadline = 20});
     assert_int_equal(pool_add(scene->pool, spec), 0);
     subject_from_text(&subject, text);

@@ -72,7 +72,7 @@ static void scene_open(struct scene *scene, struct registry *registry, const cha
     uint8_t *bytes;
     size_t size;
     *scene = (struct scene){0};
-    assert_int_equal(registry_find(registry, label, &spec, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), label), &spec, &err), 0);
     if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene->model, bytes, size, &err))
         fail_msg("%s", err.message);
     make_inputs(scene);
@@ -178,7 +178,8 @@ static bool is_here(void)
     struct error err = {0};
     struct registry *registry;
     const struct engine_spec *spec;
-    bool here = !registry_open(&registry, NULL, 0, &err) && !registry_find(registry, optimised, &spec, &err);
+    bool here = !registry_open(&registry, NULL, 0, &err) &&
+                !registry_find(registry, given_typed(registry_arena(registry), optimised), &spec, &err);
     registry_free(registry);
     if (!here)
         fprintf(stderr, "skipped: %s\n", err.message);

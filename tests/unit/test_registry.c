@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A folder with fetched versions and registry files, the user's own kept out. */
 static int set_up(void **state)
@@ -84,7 +85,11 @@ static void names_become_commands(void **state)
     const struct engine_spec *spec;
     struct error err;
     assert_int_equal(open_with(&registry, *state, basic, &err), 0);
-    assert_int_equal(registry_find(registry, "x@1.10.0:opt=none,passes=A;B,C,isa=sse41", &spec, &err), 0);
+    assert_int_equal(
+        registry_find(registry,
+                      given_typed(registry_arena(registry), "x@1.10.0:opt=none,passes=A;B,C,isa=sse41"),
+                      &spec, &err),
+        0);
     assert_string_equal(spec->label, "x@1.10.0:opt=none,passes=A;B,C,isa=sse41");
     assert_string_equal(spec->name, "x");
     assert_string_equal(spec->version, "1.10.0");
@@ -100,13 +105,14 @@ static void names_become_commands(void **state)
     assert_string_equal(spec->knob_values[1], "A;B,C");
     assert_int_equal(spec->memory, (size_t)512 << 20);
     assert_false(spec->launcher);
-    assert_int_equal(registry_find(registry, "plain", &spec, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "plain"), &spec, &err), 0);
     assert_string_equal(spec->argv[0], "run");
     assert_string_equal(spec->argv[1], "it"); /* without a library its place is left out */
     assert_null(spec->version);
     assert_null(variable(spec, "ASSAY_LIBRARY"));
     assert_true(spec->launcher);
-    assert_int_equal(registry_find(registry, "identity", &spec, &err), 0); /* comes with the build */
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "identity"), &spec, &err),
+                     0); /* comes with the build */
     assert_true(file_exists(spec->argv[0]));
     registry_free(registry);
 }
@@ -117,10 +123,10 @@ static void a_plain_name_is_the_newest(void **state)
     const struct engine_spec *spec;
     struct error err;
     assert_int_equal(open_with(&registry, *state, basic, &err), 0);
-    assert_int_equal(registry_find(registry, "x", &spec, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "x"), &spec, &err), 0);
     assert_string_equal(spec->version, "2.0.0-rc1");
     setenv("ASSAY_LIBRARY_X", "/some/libx.so", 1);
-    assert_int_equal(registry_find(registry, "x", &spec, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "x"), &spec, &err), 0);
     assert_string_equal(variable(spec, "ASSAY_LIBRARY"), "/some/libx.so");
     assert_null(spec->version);
     unsetenv("ASSAY_LIBRARY_X");
@@ -139,15 +145,16 @@ static void a_version_may_be_a_program(void **state)
     const struct engine_spec *spec;
     struct error err;
     assert_int_equal(open_with(&registry, *state, several, &err), 0);
-    assert_int_equal(registry_find(registry, "z", &spec, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "z"), &spec, &err), 0);
     assert_string_equal(spec->argv[0], "run");
     assert_null(spec->version);
-    assert_int_equal(registry_find(registry, "z@1.10.0:a=b", &spec, &err), 0);
+    assert_int_equal(
+        registry_find(registry, given_typed(registry_arena(registry), "z@1.10.0:a=b"), &spec, &err), 0);
     assert_true(text_ends(spec->argv[0], "/data/lib/1.10.0/libx.so"));
     assert_null(spec->argv[1]);
     assert_string_equal(spec->version, "1.10.0");
     assert_null(variable(spec, "ASSAY_LIBRARY"));
-    assert_int_equal(registry_find(registry, "z@9", &spec, &err), -1);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "z@9"), &spec, &err), -1);
     assert_non_null(strstr(err.message, "plain z is this system's, 'tools/fetch-z' fetches others"));
     registry_free(registry);
 }
@@ -188,14 +195,16 @@ static void what_is_missing_is_said(void **state)
     struct error err;
     assert_int_equal(open_with(&registry, *state, basic, &err), 0);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(registry_find(registry, cases[i].label, &spec, &err), -1);
+        assert_int_equal(
+            registry_find(registry, given_typed(registry_arena(registry), cases[i].label), &spec, &err), -1);
         assert_int_equal(err.code, ERROR_NOT_FOUND);
         assert_non_null(strstr(err.message, cases[i].says));
         assert_non_null(strstr(err.message, cases[i].says_too));
     }
-    assert_int_equal(registry_find(registry, "x:opt", &spec, &err), -1);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "x:opt"), &spec, &err),
+                     -1);
     assert_int_equal(err.code, ERROR_USAGE);
-    assert_int_equal(registry_find(registry, "x:=1", &spec, &err), -1);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "x:=1"), &spec, &err), -1);
     registry_free(registry);
 }
 
@@ -215,6 +224,8 @@ static void bad_files_are_refused(void **state)
         {"[a@b]\ncommand = a\n", "cannot hold"},
         {"[x]\nlike = y\n", "test.ini:2: like = y: no earlier section"},
         {"[x]\nlike = x\n", "no earlier section"},
+        {"[x]\nknob.opt = paint red|blue\n",
+         "test.ini:2: knob.opt must be 'file', or kernels, graph or schedule"},
         {"[x]\nmessage.colour = red\n", "test.ini:2: no key 'message.colour'"},
         {"[x]\nmessage.operator. = red\n", "no key"},
         {"[x]\nmessage.around = Status: \n", "test.ini:2: the pattern 'Status:': it must end in {rest}"},
@@ -248,7 +259,8 @@ static void a_later_section_replaces_an_earlier(void **state)
     assert_int_equal(
         open_with(&registry, *state, "[identity]\ncommand = a\nmemory = 1G\n[identity]\ncommand = b\n", &err),
         0);
-    assert_int_equal(registry_find(registry, "identity", &spec, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "identity"), &spec, &err),
+                     0);
     assert_string_equal(spec->argv[0], "b");
     assert_int_equal(spec->memory, 0);
     registry_free(registry);
@@ -285,7 +297,7 @@ static void engines_declare_themselves(void **state)
                                "[y]\ncommand = b\nlike = x\n",
                                &err),
                      0);
-    assert_int_equal(registry_find(registry, "y", &spec, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "y"), &spec, &err), 0);
     const struct engine_profile *profile = spec->profile;
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         assert_string_equal(patterns_cut(profile->around, cuts[i].message), cuts[i].around);
@@ -312,13 +324,17 @@ static void memory_is_perturbed_by_the_environment(void **state)
     const struct engine_spec *spec;
     struct error err;
     assert_int_equal(open_with(&registry, *state, "[plain]\ncommand = /bin/true\n", &err), 0);
-    assert_int_equal(registry_find(registry, "plain:perturb=170,opt=all", &spec, &err), 0);
+    assert_int_equal(registry_find(registry,
+                                   given_typed(registry_arena(registry), "plain:perturb=170,opt=all"), &spec,
+                                   &err),
+                     0);
     assert_string_equal(variable(spec, "MALLOC_PERTURB_"), "170");
     assert_int_equal(spec->knobs, 1);
     assert_string_equal(spec->knob_names[0], "opt");
     static const char *const bad[] = {"plain:perturb=0", "plain:perturb=256", "plain:perturb=on"};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(registry_find(registry, bad[i], &spec, &err), -1);
+        assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), bad[i]), &spec, &err),
+                         -1);
         assert_int_equal(err.code, ERROR_USAGE);
     }
     registry_free(registry);
@@ -353,7 +369,8 @@ static void settings_are_of_kinds(void **state)
                      0);
     struct pool *pool = pool_new(NULL);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_equal(registry_find(registry, rows[i].label, &spec, &err), 0);
+        assert_int_equal(
+            registry_find(registry, given_typed(registry_arena(registry), rows[i].label), &spec, &err), 0);
         assert_int_equal(pool_add(pool, spec), (int)i);
     }
     assert_int_equal(pool_plain(pool, 1), -1); /* it has not spoken yet */
@@ -372,6 +389,95 @@ static void settings_are_of_kinds(void **state)
     registry_free(registry);
 }
 
+static int find(struct registry *registry, const struct given_label *label, const char *said)
+{
+    const struct engine_spec *spec;
+    struct error err = {0};
+    int status = registry_find(registry, label, &spec, &err);
+    if (status && !(said && strstr(err.message, said)))
+        fail_msg("'%s' does not say '%s'", err.message, said ? said : "");
+    return status;
+}
+
+static const char declared[] = "[x]\ncommand = run\nknob.opt = graph none|all\nknob.save = file\n"
+                               "knob-environment.isa = X_ISA\n"
+                               "[y]\ncommand = run\nlike = x\nknob.isa = kernels avx|avx2\n";
+
+/* Labels that somebody else wrote choose among what the engine's file declares. */
+static void foreign_labels_choose_what_is_declared(void **state)
+{
+    struct registry *registry;
+    struct error err;
+    static const struct {
+        const char *label, *said;
+    } rows[] = {
+        {"x:opt=none,perturb=170", NULL},
+        {"x:opt=some", "bundle/finding.json sets the knob opt of x to 'some', and others than you may choose "
+                       "among none|all"},
+        {"x:save=/x", "bundle/finding.json sets the knob save of x, which names a file to write"},
+        {"x:save=", "names a file to write"},
+        {"x:isa=avx",
+         "does not say that others than you may; give the whole label yourself with -e, or declare knob.isa"},
+        {"x:other=1", "sets the knob other of x"},
+        {"x:perturb=256", "perturb takes a number"},
+        {"y:opt=all,isa=avx2", NULL},
+        {"y:isa=/etc", "to '/etc'"},
+        {"y:save=/x", "names a file"},
+    };
+    assert_int_equal(open_with(&registry, *state, declared, &err), 0);
+    struct arena *arena = registry_arena(registry);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(
+            find(registry, given_foreign(arena, rows[i].label, "bundle/finding.json"), rows[i].said),
+            rows[i].said ? -1 : 0);
+    const struct given_label *typed = given_typed(arena, "x:isa=/etc,other=1");
+    assert_int_equal(find(registry, typed, NULL), 0);
+    assert_int_equal(find(registry, given_with(arena, typed, "opt=all", "it", &err), NULL), 0);
+    assert_int_equal(
+        find(registry, given_with(arena, typed, "isa=/root", "it", &err), "it sets the knob isa"), -1);
+    registry_free(registry);
+}
+
+/* What a knob writes is made anew, and what stayed empty is gone with the registry. */
+static void files_that_knobs_name_are_made_anew(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    char *path = file_join(*state, "saved.onnx"), *link = file_join(*state, "link");
+    assert_int_equal(open_with(&registry, *state, declared, &err), 0);
+    struct arena *arena = registry_arena(registry);
+    const struct given_label *label = given_typed(arena, arena_printf(arena, "x:save=%s", path));
+    for (int i = 0; i < 2; i++) { /* another engine of the same command may share it */
+        assert_int_equal(
+            registry_find(registry, i ? given_with(arena, label, "opt=all", "it", &err) : label, &spec, &err),
+            0);
+        assert_string_equal(spec->writes[0], path);
+        assert_null(spec->writes[1]);
+        assert_string_equal(spec->knob_values[0], path);
+    }
+    assert_true(file_exists(path));
+    registry_free(registry);
+    assert_false(file_exists(path));
+    assert_int_equal(file_write(path, "x", 1, NULL), 0);
+    assert_int_equal(symlink("nowhere", link), 0);
+    assert_int_equal(open_with(&registry, *state, declared, &err), 0);
+    arena = registry_arena(registry);
+    assert_int_equal(
+        find(registry, given_typed(arena, arena_printf(arena, "x:save=%s", path)), "the knob save"), -1);
+    assert_int_equal(find(registry, given_typed(arena, arena_printf(arena, "x:save=%s", link)),
+                          "is there already; move it away"),
+                     -1);
+    assert_int_equal(
+        find(registry, given_typed(arena, "x:save=/nowhere/at/all"), "cannot make /nowhere/at/all"), -1);
+    assert_int_equal(registry_find(registry, given_typed(arena, "x:save="), &spec, &err), 0);
+    assert_null(spec->writes[0]);
+    registry_free(registry);
+    assert_true(file_exists(path));
+    free(link);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +491,8 @@ int main(void)
         cmocka_unit_test(engines_declare_themselves),
         cmocka_unit_test(memory_is_perturbed_by_the_environment),
         cmocka_unit_test(settings_are_of_kinds),
+        cmocka_unit_test(foreign_labels_choose_what_is_declared),
+        cmocka_unit_test(files_that_knobs_name_are_made_anew),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

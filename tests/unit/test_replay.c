@@ -16,7 +16,8 @@ static void write_corpus(struct scene *scene)
     struct follow_up_done done;
     struct test_case *test = case_of_text(JOINED, 1);
     char *folder = file_join(scene->folder, "bundle");
-    long engine = panel_add(&scene->panel, scene->registry, faulty, &err);
+    long engine =
+        panel_add(&scene->panel, scene->registry, given_typed(registry_arena(scene->registry), faulty), &err);
     assert_true(engine >= 0);
     struct panel one = scene->panel;
     one.engines = &scene->panel.engines[engine];

@@ -139,9 +139,10 @@ static void releases_are_judged_by_the_pair(void **state)
         struct bisect bisect;
         scene_open(&scene, LABELS(rows[0].engine));
         struct test_case *test = rewritten_case(&rows[0]);
-        struct bisect_options options = {.registry = scene.registry,
-                                         .engine = healthy ? rows[0].healthy : rows[0].engine,
-                                         .no_knobs = true};
+        struct bisect_options options = {
+            .registry = scene.registry,
+            .engine = given_typed(registry_arena(scene.registry), healthy ? rows[0].healthy : rows[0].engine),
+            .no_knobs = true};
         if (bisect_run(&bisect, test, &options, &err))
             fail_msg("%s", err.message);
         assert_int_equal(bisect.n_stretches, 1);

@@ -24,7 +24,8 @@ static void open_scene(struct scene *scene, const char *const *labels, size_t co
     struct error err = {0};
     struct pool_options limits = {.deadline = 2, .start_deadline = 30};
     *scene = (struct scene){.registry = open_registry()};
-    if (panel_open(&scene->panel, scene->registry, labels, count, &limits, &err) ||
+    if (panel_open(&scene->panel, scene->registry,
+                   given_all_typed(registry_arena(scene->registry), labels, count), &limits, &err) ||
         (reference && panel_add_reference(&scene->panel, scene->registry, &err)))
         fail_msg("%s", err.message);
     scene->runner = runner_new(&scene->panel, options);

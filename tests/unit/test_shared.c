@@ -106,7 +106,8 @@ static pid_t start_worker(const struct part *part)
     struct error err = {0};
     alarm(100);
     const char *labels[2] = {part->search ? "reference" : padded, part->search ? overflowing : joined};
-    if (panel_open(&scene.panel, scene.registry, labels, 2, NULL, &err) ||
+    if (panel_open(&scene.panel, scene.registry, given_all_typed(registry_arena(scene.registry), labels, 2),
+                   NULL, &err) ||
         panel_add_reference(&scene.panel, scene.registry, &err) ||
         (part->search ? search : take_part)(&scene, part, &status, &err)) {
         fprintf(stderr, "worker: %s\n", err.message);

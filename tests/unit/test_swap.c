@@ -51,7 +51,9 @@ static void scene_run(struct scene *scene, struct model *model, const char *engi
     scene->pool = pool_new(&(struct pool_options){0});
     const char *labels[] = {"reference:round=on", engine};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(registry_find(scene->registry, labels[i], &spec, NULL), 0);
+        assert_int_equal(registry_find(scene->registry,
+                                       given_typed(registry_arena(scene->registry), labels[i]), &spec, NULL),
+                         0);
         pool_add(scene->pool, spec);
     }
     const float values[] = {1, -2, 3, -0.5F, 0.25F, 2, -3, 4};

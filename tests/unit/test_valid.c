@@ -158,7 +158,7 @@ static void reduce_text(const char *text, const char *engine, struct subject *wh
     struct reduce_stats stats;
     struct error err = {0};
     assert_int_equal(registry_open(&registry, NULL, 0, NULL), 0);
-    assert_int_equal(registry_find(registry, engine, &spec, NULL), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), engine), &spec, NULL), 0);
     struct pool *pool = pool_new(&(struct pool_options){.deadline = 20});
     assert_int_equal(pool_add(pool, spec), 0);
     subject_from_text(whole, text);

@@ -80,8 +80,8 @@ int main(void)
                                        cmocka_unit_test(test_letters)};
     const struct engine_spec *spec;
     struct registry *registry = open_registry();
-    bool there =
-        registry_find(registry, OLD, &spec, NULL) == 0 && registry_find(registry, NEW, &spec, NULL) == 0;
+    bool there = registry_find(registry, given_typed(registry_arena(registry), OLD), &spec, NULL) == 0 &&
+                 registry_find(registry, given_typed(registry_arena(registry), NEW), &spec, NULL) == 0;
     registry_free(registry);
     return there ? cmocka_run_group_tests(tests, NULL, NULL) : MESON_SKIP;
 }

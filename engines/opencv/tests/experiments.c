@@ -65,7 +65,7 @@ static bool has_release(void)
 {
     const struct engine_spec *spec;
     struct registry *registry = open_registry();
-    bool there = registry_find(registry, release, &spec, NULL) == 0;
+    bool there = registry_find(registry, given_typed(registry_arena(registry), release), &spec, NULL) == 0;
     registry_free(registry);
     return there;
 }
