@@ -461,6 +461,23 @@ def beside(path, secret):
     return "reached: " + " ".join(found) if found else "read the model alone"
 
 
+def spy(home):
+    """What it can read of secrets: in files of the home folder, in variables, in what other processes were given."""
+    seen = [value for value in os.environ.values() if "CANARY" in value]
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(home) for name in names]
+    paths += [f"/proc/{process}/{what}" for process in ["self", *range(1, 200)] for what in ("environ", "cmdline")]
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                data = file.read(1 << 16)
+        except OSError:
+            continue
+        at = data.find(b"CANARY")
+        if at >= 0:
+            seen.append(data[at:at + 40].decode(errors="replace"))
+    return seen
+
+
 def run(mode, identity, inputs, payloads):
     same = b"".join(field(1, one) for one in inputs)
     if mode in ANSWERS:
@@ -513,6 +530,14 @@ def run(mode, identity, inputs, payloads):
         subprocess.run(mode.split("@")[1:], check=True)
         time.sleep(2)
         reply(identity, VALUES, same, payloads)
+
+
+    elif mode.startswith("spy@"):
+        seen = spy(mode.partition("@")[2])
+        if seen:
+            error(identity, f"reached: {' '.join(seen)}")
+        else:
+            reply(identity, VALUES, same, payloads)
     elif mode == "flood-out":
         flood(1)
     elif mode == "flood-err":
