@@ -96,7 +96,8 @@ class Maker:
         draw = self.draw
         if isinstance(before, str) and draw.random() < 0.8:
             return draw.choice([self.label, self.label, self.rewriting, self.recipe, self.any_text])()
-        return draw.choice([draw.choice(NUMBERS), self.any_text(), None, True, [], {}, [before] * draw.choice([0, 2, 3000]), self.nested(), self.label()])
+        return draw.choice([draw.choice(NUMBERS), self.any_text(), None, True, [], {}, [before] * draw.choice([0, 2, 3000]),
+                            self.nested(), self.label()])
 
     def nested(self):
         value = 1
@@ -245,7 +246,7 @@ class Maker:
         draw = self.draw
         return draw.choice([
             ("fuzz-options", f"seed {draw.choice(NUMBERS)}, strategy mcts, engines {self.label()}, {self.label()}"),
-            ("fuzz-snapshot", f"first {draw.choice(NUMBERS)}\ncases {draw.choice(NUMBERS)}\nelapsed {draw.choice(NUMBERS)}\nknown {draw.choice(NUMBERS)}\n"),
+            ("fuzz-snapshot", "".join(f"{word} {draw.choice(NUMBERS)}\n" for word in ("first", "cases", "elapsed", "known"))),
             ("shared-options", "-e\n" + self.label() + "\n--known\n" + self.places.path(draw)),
             ("class " + self.any_text(), self.any_text()), ("facts " + self.any_text(), json.dumps({"engine": self.label()}))])
 
@@ -274,8 +275,10 @@ class Maker:
         if part > 0.5:
             self.change_files(target)
         if draw.random() < 0.2:
-            with open(os.path.join(target, "known.ini"), "a") if not os.path.lexists(os.path.join(target, "known.ini")) else open(os.devnull, "w") as file:
-                file.write("[x]\n" + "\n".join(self.issue() for _ in range(draw.choice([1, 5]))) + "\n")
+            issues = "[x]\n" + "\n".join(self.issue() for _ in range(draw.choice([1, 5]))) + "\n"
+            if not os.path.lexists(os.path.join(target, "known.ini")):
+                with open(os.path.join(target, "known.ini"), "w", errors="surrogatepass") as file:
+                    file.write(issues)
         for path in self.inside(target, "files"):
             if path.endswith("finding.json") and draw.random() < 0.2 and stat.S_ISREG(os.lstat(path).st_mode):
                 try:
