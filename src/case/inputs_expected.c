@@ -90,7 +90,10 @@ static int cut(struct inputs *inputs, struct inputs_output *output, const char *
 
 static struct inputs_output *add_output(struct inputs *inputs, size_t place)
 {
-    const Onnx__ValueInfoProto *info = inputs->model->graph->output[place];
+    const Onnx__GraphProto *graph = inputs->model->graph;
+    const Onnx__ValueInfoProto *info = graph->output[place];
+    if (!inputs->outputs)
+        inputs->outputs = arena_array(&inputs->arena, graph->n_output, sizeof *inputs->outputs);
     struct inputs_output *output = &inputs->outputs[inputs->n_outputs++];
     *output = (struct inputs_output){.name = arena_strdup(&inputs->arena, info->name ? info->name : ""),
                                      .type = info->type,
@@ -124,7 +127,6 @@ int inputs_expect_npz(struct inputs *inputs, const struct npz *npz, const char *
     struct output_names names;
     int status = 0;
     output_names_init(&names, inputs);
-    inputs->outputs = arena_array(&inputs->arena, graph->n_output + 1, sizeof *inputs->outputs);
     for (size_t i = 0; i < graph->n_output && status == 0; i++) {
         const struct npz_array *array = find_array(inputs, &names, npz, i);
         if (!array)
@@ -146,7 +148,6 @@ int inputs_expect_files(struct inputs *inputs, const char *folder, struct error 
     struct output_names names;
     int status = 0;
     output_names_init(&names, inputs);
-    inputs->outputs = arena_array(&inputs->arena, graph->n_output + 1, sizeof *inputs->outputs);
     for (size_t i = 0; i < graph->n_output && status == 0; i++) {
         char *path = find_file(inputs, &names, folder, i);
         if (path) {

@@ -34,7 +34,7 @@ static void delta_cell(struct table *table, double delta, double threshold)
 static void engine_cell(struct table *table, const struct swapped *swapped, const struct swapped_node *node,
                         int engine)
 {
-    if (node->judged && node->verdicts[engine] != VERDICT_UNTESTED)
+    if (node->judged && !verdict_is(node->verdicts[engine], CLASS_NOTHING))
         table_add(table, verdict_style(node->verdicts[engine]), "%s", verdict_name(node->verdicts[engine]));
     else if (node->made.died[engine])
         table_add(table, STYLE_BAD, "dies");

@@ -310,7 +310,7 @@ static void add_unjudged(const struct localize_report *report, struct str *out)
     bool judging = found->local && !verdict_is(found->kind, CLASS_NO_ANSWER);
     for (size_t i = 0; judging && !out->length && i < found->n_nodes; i++) {
         const struct localized_node *node = &found->nodes[i];
-        if (node->verdict != VERDICT_UNTESTED && !verdict_is(node->verdict, CLASS_UNJUDGED))
+        if (!verdict_is(node->verdict, CLASS_NOTHING | CLASS_UNJUDGED))
             continue;
         str_printf(out, "%s %s", op_title(node_at(report, i)), model_node_name(node_at(report, i)));
         str_printf(out, node->text && *node->text ? ": %s" : "; why is not known", node->text);

@@ -131,9 +131,10 @@ static void collect(struct swapping *swapping)
 /* The worse of two verdicts on one engine: a finding, then one that says something. */
 static const struct verdict *worse(const struct verdict *outputs, const struct verdict *gradients)
 {
-    if (verdict_is_finding(outputs->kind) || gradients->kind == VERDICT_UNTESTED)
+    if (verdict_is_finding(outputs->kind) || verdict_is(gradients->kind, CLASS_NOTHING))
         return outputs;
-    return verdict_is_finding(gradients->kind) || outputs->kind == VERDICT_UNTESTED ? gradients : outputs;
+    return verdict_is_finding(gradients->kind) || verdict_is(outputs->kind, CLASS_NOTHING) ? gradients
+                                                                                           : outputs;
 }
 
 /* Judges the nodes that differ, on the values of the first binding of the last run. */
@@ -153,7 +154,7 @@ static int judge(struct swapping *swapping)
         for (int e = 0; e < 2; e++) {
             const struct verdict *verdict = worse(&outputs[e], &gradients[e]);
             node->verdicts[e] = verdict->kind;
-            node->factors[e] = verdict->kind == VERDICT_UNTESTED ? NAN : verdict->factor;
+            node->factors[e] = verdict_is(verdict->kind, CLASS_NOTHING) ? NAN : verdict->factor;
             node->texts[e] = arena_strdup(swapping->arena, verdict->text);
         }
     }
