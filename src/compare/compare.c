@@ -459,11 +459,8 @@ static int by_sample(const void *a, const void *b)
  * differs. */
 static bool decisive(const struct compare *compare, size_t sample)
 {
-    if (fold_is_unmet(compare, sample))
+    if (fold_is_failure(compare, sample))
         return true;
-    for (size_t i = 0; i < compare->engines; i++)
-        if (compare->engine[i].worst != OUTCOME_UNTESTED && compare->engine[i].worst_sample == sample)
-            return true;
     for (size_t i = 0; i < compare->pairs; i++) {
         const struct compare_pair *pair = &compare->pair[i];
         if (pair->differs && (pair->worst_sample == sample || pair->mismatch_sample == sample ||

@@ -349,7 +349,7 @@ bool fold_sample(struct fold *fold, size_t sample, const struct result *results,
     return worse;
 }
 
-bool fold_is_unmet(const struct compare *compare, size_t sample)
+static bool is_unmet(const struct compare *compare, size_t sample)
 {
     for (size_t i = 0; i < compare->engines; i++)
         for (size_t k = 0; k < compare->engine[i].expected.unmet && k < COMPARE_UNMET; k++)
@@ -358,13 +358,20 @@ bool fold_is_unmet(const struct compare *compare, size_t sample)
     return false;
 }
 
-bool fold_wanted(const struct compare *compare, size_t sample)
+bool fold_is_failure(const struct compare *compare, size_t sample)
 {
-    if (fold_is_unmet(compare, sample))
+    if (is_unmet(compare, sample))
         return true;
     for (size_t i = 0; i < compare->engines; i++)
         if (compare->engine[i].worst != OUTCOME_UNTESTED && compare->engine[i].worst_sample == sample)
             return true;
+    return false;
+}
+
+bool fold_wanted(const struct compare *compare, size_t sample)
+{
+    if (fold_is_failure(compare, sample))
+        return true;
     for (size_t i = 0; i < compare->pairs; i++) {
         const struct compare_pair *pair = &compare->pair[i];
         if ((pair->compared && pair->worst_sample == sample) ||

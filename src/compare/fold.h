@@ -28,8 +28,9 @@ void fold_release(struct fold *fold);
 bool fold_sample(struct fold *fold, size_t sample, const struct result *results,
                  const struct expected *expected);
 
-/* Whether an answer to the sample is not as expected, and it is one of those that are judged. */
-bool fold_is_unmet(const struct compare *compare, size_t sample);
+/* Whether an engine's worst failure is on the sample, or an answer to it is not as expected, and it is one of
+ * those that are judged. */
+bool fold_is_failure(const struct compare *compare, size_t sample);
 
 /* Whether the sample is still the worst of some pair or engine, or not as expected. */
 bool fold_wanted(const struct compare *compare, size_t sample);
