@@ -89,7 +89,10 @@ static void an_engine_is_asked(void **state)
     value_set_name(&input, "x");
     value_set_tensor(&input, &tensor);
     assert_int_equal(registry_open(&registry, NULL, 0, &err), 0);
-    assert_int_equal(panel_open(&panel, registry, (const char *[]){"reference"}, 1, NULL, &err), 0);
+    assert_int_equal(panel_open(&panel, registry,
+                                given_all_typed(registry_arena(registry), (const char *[]){"reference"}, 1),
+                                NULL, &err),
+                     0);
     struct test_case *test = test_case_view(model, &input, 1);
     struct trace *trace = traced_case(panel.pool, panel.engines[0], test);
     assert_non_null(trace);
