@@ -79,8 +79,8 @@ enum {
     OP_CONTAINERS = 4096,       /* takes sequences and absent optionals, which others refuse */
     OP_MAKES_NARROW = 8192, /* makes narrow elements of others (Cast), by its other inputs or attributes */
     OP_FIRST_NOT_NARROW = 16384, /* its first input is none of the types in `narrow` */
-    OP_LEVELS_OFF = 32768, /* large inputs all give its least or its largest result (Sigmoid, Clip) */
-    OP_CHOOSES = 65536,    /* takes each element from one of its inputs, by a condition, the first (Where) */
+    OP_LEVELS_OFF = 32768,       /* large inputs all give its least or its largest result (Sigmoid, Clip) */
+    OP_CHOOSES = 65536, /* takes each element from one of its inputs, by a condition, the first (Where) */
 };
 
 /* How many there may be, both included. */
