@@ -1,7 +1,7 @@
 /*
  * assay-launch: puts an engine into its box, then becomes it.
  *
- *     assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--watched]
+ *     assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--watched] [--group FOLDER]
  *                  [--sandbox strict|default|off] [--see PATH]... [--write FILE]... [--plain] -- COMMAND...
  *     assay-launch --scratch FOLDER --walls
  *
@@ -41,7 +41,7 @@ enum {
 
 struct box {
     long parent;
-    const char *scratch;
+    const char *scratch, *group;
     unsigned long long memory;
     enum { SANDBOX_OFF, SANDBOX_DEFAULT, SANDBOX_STRICT } mode;
     struct sandbox sandbox;
@@ -51,10 +51,10 @@ struct box {
 
 __attribute__((noreturn)) static void usage(void)
 {
-    fprintf(stderr,
-            "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--watched] "
-            "[--sandbox strict|default|off] [--see PATH]... [--write FILE]... [--plain] -- COMMAND...\n"
-            "       assay-launch --scratch FOLDER --walls\n");
+    fprintf(stderr, "usage: assay-launch [--parent PID] [--scratch FOLDER] [--memory BYTES] [--watched] "
+                    "[--group FOLDER] [--sandbox strict|default|off] [--see PATH]... [--write FILE]... "
+                    "[--plain] -- COMMAND...\n"
+                    "       assay-launch --scratch FOLDER --walls\n");
     _exit(EXIT_LAUNCH);
 }
 
@@ -112,6 +112,8 @@ static void parse(struct box *box, int argc, char **argv)
             box->memory = number(argv[++i]);
         else if (!strcmp(argv[i], "--scratch") && more)
             box->scratch = argv[++i];
+        else if (!strcmp(argv[i], "--group") && more)
+            box->group = argv[++i];
         else
             usage();
     }
@@ -174,6 +176,19 @@ static void set_limits(const struct box *box)
 #endif
     if (box->memory)
         limit(RLIMIT_FSIZE, (rlim_t)box->memory);
+}
+
+/* Where that is refused the supervisor's watching has to do. */
+static void enter_group(const struct box *box)
+{
+    char path[PATH_MAX];
+    if (!box->group || snprintf(path, sizeof path, "%s/cgroup.procs", box->group) >= (int)sizeof path)
+        return;
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t ignored = fd < 0 ? 0 : write(fd, "0", 1);
+    (void)ignored;
+    if (fd >= 0)
+        close(fd);
 }
 
 static void enter_scratch(const struct box *box)
@@ -298,6 +313,7 @@ static void run_boxed(struct box *box)
     struct walls walls;
     if (close_range(FIRST_FREE, UINT_MAX, 0) < 0 && errno != ENOSYS)
         sandbox_die("cannot close what is not the engine's");
+    enter_group(box);
     set_limits(box);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         sandbox_die("cannot give up privileges");

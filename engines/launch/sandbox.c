@@ -113,7 +113,7 @@ static pid_t start_first(bool *sees_proc)
         answer = view_mount_proc() == 0 ? 'y' : 'n';
         ssize_t ignored = write(told[1], &answer, 1);
         (void)ignored;
-        user_drop_capabilities();
+        user_clear_capabilities();
         close_all();
         signal(SIGCHLD, SIG_IGN);
         for (;;)
@@ -231,7 +231,7 @@ static void part(struct keeper *keeper)
         sandbox_die("cannot start the engine's process");
     if (keeper->engine > 0) {
         if (!keeper->free)
-            user_drop_capabilities();
+            user_clear_capabilities();
         if (!keeper->first && !keeper->scoped)
             prctl(PR_SET_DUMPABLE, 0); /* nothing else may keep the engine from looking into it */
         prctl(PR_SET_PDEATHSIG, SIGHUP);

@@ -82,15 +82,20 @@ int user_become_nobody(int proc, bool *apart)
     return *apart || errno != EINVAL ? 0 : -1;
 }
 
-int user_drop_capabilities(void)
+int user_clear_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}};
+    return (int)syscall(SYS_capset, &header, none);
+}
+
+int user_drop_capabilities(void)
+{
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
         if (prctl(PR_CAPBSET_DROP, capability) < 0)
             return -1;
     if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED) < 0)
         return -1;
-    return (int)syscall(SYS_capset, &header, none);
+    return user_clear_capabilities();
 }

@@ -22,6 +22,9 @@ int user_enter_namespaces(int proc, int further, const char **failed);
 /* Makes this process nobody, in a user namespace of its own where one may be made (*apart). */
 int user_become_nobody(int proc, bool *apart);
 
+/* No capability from now on; for a process that executes nothing. */
+int user_clear_capabilities(void);
+
 /* No capability, not even inside its namespaces, and no way to get one by executing something. */
 int user_drop_capabilities(void);
 

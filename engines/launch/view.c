@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum kind { SYSTEM, DEVICE, SHOWN, WRITTEN, SCRATCH };
+enum kind { SYSTEM, DEVICE, SHOWN, SHOWN_DEVICE, WRITTEN, SCRATCH };
 
 /* One mount of the new file system. */
 struct piece {
@@ -37,7 +37,8 @@ static bool is_open_to_all(int tree, enum kind kind)
     struct stat status;
     if (fstatat(tree, "", &status, AT_EMPTY_PATH) < 0)
         return false;
-    mode_t wanted = S_IROTH | (kind == WRITTEN ? S_IWOTH : 0) | (S_ISDIR(status.st_mode) ? S_IXOTH : 0);
+    bool folder = S_ISDIR(status.st_mode), write = kind == WRITTEN || kind == SHOWN_DEVICE;
+    mode_t wanted = S_IROTH | (write ? S_IWOTH : 0) | (folder ? S_IXOTH : 0);
     return (status.st_mode & wanted) == wanted;
 }
 
@@ -57,7 +58,8 @@ static bool give_to_nobody(struct view *view, const struct piece *piece, enum ki
 
 static int set_attributes(struct view *view, const struct piece *piece, enum kind kind)
 {
-    struct mount_attr plain = {.attr_set = MOUNT_ATTR_NOSUID | (kind == DEVICE ? 0 : MOUNT_ATTR_NODEV) |
+    bool device = kind == DEVICE || kind == SHOWN_DEVICE;
+    struct mount_attr plain = {.attr_set = MOUNT_ATTR_NOSUID | (device ? 0 : MOUNT_ATTR_NODEV) |
                                            (kind == WRITTEN || kind == SCRATCH ? 0 : MOUNT_ATTR_RDONLY)};
     if (!give_to_nobody(view, piece, kind))
         view->refused = piece->path;
@@ -115,7 +117,7 @@ static int take_all(struct view *view, const struct sandbox *sandbox)
             return -1;
     for (size_t i = 0; i < sandbox->n_seen; i++)
         if (!is_system(sandbox->seen[i]) &&
-            take(view, sandbox->seen[i], is_device(sandbox->seen[i]) ? DEVICE : SHOWN))
+            take(view, sandbox->seen[i], is_device(sandbox->seen[i]) ? SHOWN_DEVICE : SHOWN))
             return -1;
     for (size_t i = 0; i < sandbox->n_written; i++)
         if (take(view, sandbox->written[i], WRITTEN))

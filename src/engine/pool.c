@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "engine/cgroup.h"
 #include "engine/knobs.h"
 #include "engine/limit_check.h"
 #include "engine/paths.h"
@@ -64,10 +65,11 @@ struct pool {
     size_t n_checks, check_room;
     struct pollfd *polls;
     size_t poll_room;
-    uint8_t *buffer;          /* for reading, shared by all workers */
-    int64_t left;             /* when the workers were last looked after */
-    char *handed;             /* the folder of what is handed over; NULL: none yet */
-    struct pool_view **views; /* what else workers may read */
+    uint8_t *buffer;           /* for reading, shared by all workers */
+    int64_t left;              /* when the workers were last looked after */
+    char *handed;              /* the folder of what is handed over; NULL: none yet */
+    struct cgroup_home groups; /* where groups for workers can be made */
+    struct pool_view **views;  /* what else workers may read */
     size_t n_views, view_room;
     struct progress *shown; /* counts the runs; NULL: nobody does */
 };
@@ -99,6 +101,7 @@ struct pool *pool_new(const struct pool_options *options)
     if (pool->options.workers <= 0)
         pool->options.workers = 1;
     pool->libexec = paths_libexec();
+    cgroup_home_find(&pool->groups);
     pool->buffer = memory_zeroed(1, POOL_READ);
     signal(SIGPIPE, SIG_IGN);
     return pool;
@@ -363,14 +366,19 @@ static int start_seat(struct pool *pool, const struct engine *engine, bool watch
     int status = worker_folder(pool, &scratch, err);
     if (!status) {
         const char **seen = list_seen(pool);
+        char *group = engine->spec->launcher ? NULL : cgroup_make(&pool->groups, engine->limits.memory);
         struct worker_box box = {.spec = engine->spec,
                                  .libexec = pool->libexec,
                                  .scratch = scratch,
                                  .memory = engine->limits.memory,
                                  .watched = watched,
                                  .sandbox = pool->options.sandbox,
-                                 .seen = seen};
+                                 .seen = seen,
+                                 .group = group};
         status = seat_start(seat, &box, &engine->limits, err);
+        if (status && group)
+            cgroup_remove(group);
+        free(group);
         free(seen);
     }
     free(scratch);
@@ -1008,6 +1016,7 @@ void pool_free(struct pool *pool)
     forget_views(pool, true);
     free(pool->views);
     free(pool->handed);
+    cgroup_home_release(&pool->groups);
     free(pool->polls);
     free(pool->buffer);
     free(pool->libexec);

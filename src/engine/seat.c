@@ -637,8 +637,9 @@ static void check_memory(struct seat *seat, int64_t now)
         return;
     size_t most = seat->limits->memory, taken = footprint_of(seat->worker.pid, most);
     seat->watch_at = next_look(seat, now, taken < most ? most - taken : 0);
-    if (taken > most) {
+    if (taken > most || worker_exceeded(&seat->worker)) {
         char reason[100];
+        taken = taken > most ? taken : most;
         snprintf(reason, sizeof reason, "took %zu MB of memory, %zu MB are allowed (--memory)", taken >> 20,
                  most >> 20);
         seat_end(seat, CAUSE_MEMORY, reason);
@@ -667,7 +668,8 @@ static bool died_of_memory(const struct seat *seat)
 {
     const struct worker *worker = &seat->worker;
     bool killed = worker->signal == SIGKILL && !worker->killed;
-    return worker->peak > seat->limits->memory || (killed && worker_was_starved(worker));
+    return worker->peak > seat->limits->memory || worker_exceeded(worker) ||
+           (killed && worker_was_starved(worker));
 }
 
 static enum outcome outcome_of(const struct seat *seat)

@@ -4,6 +4,7 @@
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "engine/cgroup.h"
 #include "engine/footprint.h"
 #include "engine/orphans.h"
 #include "engine/sandbox.h"
@@ -130,7 +131,7 @@ static char **make_arguments(const struct worker_box *box, struct arena *arena)
     static const char *const none[] = {NULL};
     const char *const *written = box->spec->writes ? box->spec->writes : none;
     size_t n = 0, count = count_of(box->spec->argv);
-    char **argv = arena_array(arena, count + 2 * count_of(seen) + 2 * count_of(written) + 13, sizeof *argv);
+    char **argv = arena_array(arena, count + 2 * count_of(seen) + 2 * count_of(written) + 15, sizeof *argv);
     argv[n++] = arena_printf(arena, "%s/assay-launch", box->libexec);
     argv[n++] = arena_strdup(arena, "--parent");
     argv[n++] = arena_printf(arena, "%ld", (long)getpid());
@@ -143,6 +144,10 @@ static char **make_arguments(const struct worker_box *box, struct arena *arena)
         argv[n++] = arena_printf(arena, "%zu", box->memory);
         if (box->watched)
             argv[n++] = arena_strdup(arena, "--watched");
+        if (box->group) {
+            argv[n++] = arena_strdup(arena, "--group");
+            argv[n++] = arena_strdup(arena, box->group);
+        }
         argv[n++] = arena_strdup(arena, "--sandbox");
         argv[n++] = arena_strdup(arena, sandbox_mode_name(mode_of(box)));
         n = add_options(argv, n, "--see", seen, arena);
@@ -221,6 +226,7 @@ int worker_start(struct worker *worker, const struct worker_box *box, struct err
     wire_out_init(&worker->pending);
     worker->log = memory_zeroed(1, 2 * WORKER_LOG);
     worker->scratch = memory_strdup(box->scratch);
+    worker->group = box->group ? memory_strdup(box->group) : NULL;
     return 0;
 }
 
@@ -235,6 +241,9 @@ void worker_release(struct worker *worker)
     wire_decoder_free(worker->decoder);
     if (worker->scratch)
         file_remove_tree(worker->scratch, NULL);
+    if (worker->group)
+        cgroup_remove(worker->group);
+    free(worker->group);
     free(worker->scratch);
     free(worker->log);
     memset(worker, 0, sizeof *worker);
@@ -337,6 +346,11 @@ void worker_describe_end(const struct worker *worker, struct str *out)
         str_printf(out, "died by SIG%s (%s)", sigabbrev_np(worker->signal), strsignal(worker->signal));
     else
         str_printf(out, "ended with exit status %d", worker->exit_status);
+}
+
+bool worker_exceeded(const struct worker *worker)
+{
+    return worker->group && cgroup_kills(worker->group) > 0;
 }
 
 bool worker_was_starved(const struct worker *worker)

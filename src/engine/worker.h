@@ -32,6 +32,7 @@ struct worker_box {
     bool watched;        /* its address space has no limit: whoever starts it watches what it takes */
     enum sandbox_mode sandbox;
     const char *const *seen; /* folders that it may read besides its own; NULL-terminated, or NULL */
+    const char *group;       /* the folder of a group for its processes alone (cgroup.h), or NULL */
 };
 
 struct worker {
@@ -44,8 +45,8 @@ struct worker {
     size_t shared_size;
     char *log; /* the last bytes of its stderr, up to twice WORKER_LOG */
     size_t log_length;
-    uint64_t log_total; /* bytes it ever wrote there */
-    char *scratch;
+    uint64_t log_total;    /* bytes it ever wrote there */
+    char *scratch, *group; /* see worker_box; both are removed with it */
     bool walled;           /* it sees the files that it was started with, and no others */
     bool kept;             /* assay-launch waits for the engine, its child, and ends as it does */
     bool killed;           /* Assay sent SIGKILL */
@@ -83,6 +84,9 @@ char *worker_log_since(const struct worker *worker, uint64_t mark);
 
 /* How it ended: "died by SIGSEGV (Segmentation fault)". Only after worker_reap. */
 void worker_describe_end(const struct worker *worker, struct str *out);
+
+/* Whether the kernel ended a process of its group, which had taken what it may. */
+bool worker_exceeded(const struct worker *worker);
 
 /* Whether the kernel ended processes for want of memory since it was started: one that died by a SIGKILL
  * which Assay did not send may have been among them. */
