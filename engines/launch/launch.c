@@ -10,8 +10,9 @@
  * process that keeps what the engine starts together (sandbox.h), and a filter of system calls (filter.h).
  * With a sandbox also the walls of sandbox.h, where --see names what the engine may read and --write files
  * that it may write; strict refuses to run where one of them is missing. With --watched the address space has
- * no limit, as the supervisor looks at what the engine takes. With --plain (the command is itself a launcher:
- * ssh, docker, adb) only session and parent. --walls prints which walls stand.
+ * no limit, as the supervisor looks at what the engine takes. --group is a cgroup for its processes. With
+ * --plain (the command is itself a launcher: ssh, docker, adb) only session and parent. --walls prints which
+ * walls stand.
  */
 #define _GNU_SOURCE
 #include "filter.h"
