@@ -158,34 +158,39 @@ static int add_array(struct inputs *inputs, size_t number, const char *path, str
     return 0;
 }
 
-static bool is_output(const struct output_names *outputs, const char *name)
+/* The name of a file without its ending; on the heap. */
+static char *stem_of(const char *name)
 {
     char *stem = memory_strdup(name), *dot = strrchr(stem, '.');
     if (dot)
         *dot = '\0';
-    bool is = map_has(&outputs->map, stem);
-    free(stem);
-    return is;
+    return stem;
 }
 
-/* The only .npy beside labels and expected outputs, on the heap; NULL when there is none or more than one, or
- * nothing beside it. */
+/* The only .npy beside labels, on the heap; NULL when there is none or more than one. Expected outputs may be
+ * beside it, too, and in place of labels where its name is not that of the input, which is one sample. */
 static char *only_array(const struct inputs *inputs, const char *folder, char **names, size_t count)
 {
-    size_t arrays = 0, others = 0;
+    size_t arrays = 0;
+    bool labels = false, expected = false, is_input = false;
     const char *found = NULL;
     struct output_names outputs;
     output_names_init(&outputs, inputs);
     for (size_t i = 0; i < count; i++) {
-        if (text_starts(names[i], "labels") || is_output(&outputs, names[i])) {
-            others++;
+        char *stem = stem_of(names[i]);
+        if (text_starts(names[i], "labels")) {
+            labels = true;
+        } else if (map_has(&outputs.map, stem)) {
+            expected = true;
         } else if (text_ends(names[i], ".npy")) {
+            is_input = text_equal(stem, inputs->slots[0].name) || text_equal(stem, "input_0");
             found = names[i];
             arrays++;
         }
+        free(stem);
     }
     output_names_release(&outputs);
-    return others && arrays == 1 ? file_join(folder, found) : NULL;
+    return arrays == 1 && (labels || (expected && !is_input)) ? file_join(folder, found) : NULL;
 }
 
 /* The IDX file of images or labels, on the heap; the test set where the training set lies beside it. */

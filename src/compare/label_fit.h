@@ -4,8 +4,8 @@
  * counted from 1 do not; neither do samples whose preprocessing is not that of the training.
  *
  * By chance the model is right with a probability that follows from how often it names each class and how
- * often each class is a label. Labels that are met significantly more often than that (at a level of 1 %)
- * fit. Those of which half might be met do as well, so that nothing is said of fewer than 20 samples.
+ * often each class is a label. Labels that are met significantly more often than that (at a level of 0.1 %)
+ * fit. Those of which half might be met do as well, so that nothing is said of fewer than 14 samples.
  */
 #ifndef COMPARE_LABEL_FIT_H
 #define COMPARE_LABEL_FIT_H

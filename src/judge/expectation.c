@@ -55,47 +55,88 @@ static int disputed_part(struct dispute *dispute, const struct value *wanted, co
     return 0;
 }
 
-/* In the words of one who reads what is expected, where the judge's are about an answer. */
-static void describe_claim(struct verdict *claim, const struct expected *expected,
-                           const struct result *reference)
+static void describe_form(struct verdict *claim, const char *what, const struct value *wanted,
+                          const struct value *own)
 {
     char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
-    const struct value *wanted = NULL;
-    for (size_t i = 0; i < expected->count; i++)
-        if (expected_place(expected, i) == claim->output)
-            wanted = &expected->values[i];
-    const struct value *own = &reference->outputs[claim->output];
-    const char *what = claim->gradient ? "gradient by" : "output";
-    size_t bad = claim->kind == VERDICT_SUSPECT ? claim->suspect : claim->wrong;
-    if (!wanted || !verdict_is(claim->kind, CLASS_DEVIATES))
-        return;
-    if (verdict_is(claim->kind, CLASS_FORM) && wanted->kind == VALUE_TENSOR)
+    const struct tensor *gives = &own->tensors[0];
+    if (wanted->kind == VALUE_TENSOR)
         verdict_say(claim, "the expected %s %s is %s %s, but this model gives %s %s", what, name_of(own),
                     dtype_name(wanted->tensors[0].type), shape_text(&wanted->tensors[0].shape, a),
-                    dtype_name(own->tensors[0].type), shape_text(&own->tensors[0].shape, b));
-    else if (verdict_is(claim->kind, CLASS_FORM))
-        verdict_say(claim, "the expected %s %s is not a tensor, but this model gives %s %s", what,
-                    name_of(own), dtype_name(own->tensors[0].type), shape_text(&own->tensors[0].shape, b));
-    else if (claim->kind == VERDICT_SUSPECT)
-        verdict_say(
-            claim,
-            "the expected %s %s[%zu] is %.9Lg, but this model gives %.9Lg: %.3g standard deviations of "
-            "rounding apart (%zu of %zu elements)",
-            what, name_of(own), claim->element, claim->got, claim->expected, claim->deviations, bad,
-            claim->total);
-    else if (isinf(claim->factor))
-        verdict_say(
-            claim,
-            "the expected %s %s[%zu] is %.9Lg, but this model gives %.9Lg, and no rounding explains it "
-            "(%zu of %zu elements)",
-            what, name_of(own), claim->element, claim->got, claim->expected, bad, claim->total);
+                    dtype_name(gives->type), shape_text(&gives->shape, b));
     else
-        verdict_say(
-            claim,
-            "the expected %s %s[%zu] is %.9Lg, but this model gives %.9Lg: %.3g times what rounding can "
-            "explain (%zu of %zu elements)",
-            what, name_of(own), claim->element, claim->got, claim->expected, claim->factor, bad,
-            claim->total);
+        verdict_say(claim, "the expected %s %s is not a tensor, but this model gives %s %s", what,
+                    name_of(own), dtype_name(gives->type), shape_text(&gives->shape, b));
+}
+
+/* How far the element is from what the model gives. */
+static void describe_distance(const struct verdict *claim, struct str *out)
+{
+    if (!verdict_is(claim->kind, CLASS_DEVIATES))
+        str_printf(out, ": rounding, tried out at every operator, moves it by less than 1/%g of that",
+                   EXPECTATION_FAR);
+    else if (claim->kind == VERDICT_SUSPECT)
+        str_printf(out, ": %.3g standard deviations of rounding apart (%zu of %zu elements)",
+                   claim->deviations, claim->suspect, claim->total);
+    else if (isinf(claim->factor))
+        str_printf(out, ", and no rounding explains it (%zu of %zu elements)", claim->wrong, claim->total);
+    else
+        str_printf(out, ": %.3g times what rounding can explain (%zu of %zu elements)", claim->factor,
+                   claim->wrong, claim->total);
+}
+
+/* In the words of one who reads what is expected, where the judge's are about an answer. */
+static void describe_claim(struct dispute *dispute, const struct expected *expected,
+                           const struct result *reference)
+{
+    struct verdict *claim = &dispute->claim;
+    bool deviates = verdict_is(claim->kind, CLASS_DEVIATES);
+    size_t output = deviates ? claim->output : dispute->output;
+    const struct value *own = &reference->outputs[output];
+    const char *what = claim->gradient ? "gradient by" : "output";
+    struct str text;
+    for (size_t i = 0; i < expected->count && verdict_is(claim->kind, CLASS_FORM); i++)
+        if (expected_place(expected, i) == output)
+            describe_form(claim, what, &expected->values[i], own);
+    if (verdict_is(claim->kind, CLASS_FORM) || !(deviates || dispute->far > 0))
+        return;
+    str_init(&text);
+    str_printf(&text, "the expected %s %s[%zu] is %.9Lg, but this model gives %.9Lg", what, name_of(own),
+               deviates ? claim->element : dispute->element, deviates ? claim->got : dispute->expected,
+               deviates ? claim->expected : dispute->given);
+    describe_distance(claim, &text);
+    verdict_say(claim, "%s", text.data);
+    str_release(&text);
+}
+
+/* Notes the element in dispute that is farthest from the reference, beside the largest error of the answer.
+ */
+static void measure(struct dispute *dispute, size_t place, const struct bounded *own,
+                    const struct value *wanted, const struct value *got)
+{
+    long double largest = 0, farthest = 0;
+    size_t element = 0;
+    if (!dtype_is_float(own->type) || !same_form(wanted, got))
+        return;
+    for (size_t i = 0; i < own->count; i++) {
+        long double error = fabsl(tensor_get(&got->tensors[0], i) - own->value[i]);
+        long double off = fabsl(tensor_get(&wanted->tensors[0], i) - own->value[i]);
+        long double unit = (long double)unit_of(own->type) * fabsl(own->value[i]);
+        largest = error > largest ? error : unit > largest ? unit : largest;
+        if (off > farthest) {
+            farthest = off;
+            element = i;
+        }
+    }
+    if (!(farthest > 0 && isfinite(farthest)) || !(largest > 0) ||
+        (dispute->far > 0 && farthest * dispute->error <= dispute->far * largest))
+        return;
+    dispute->far = (double)farthest;
+    dispute->error = (double)largest;
+    dispute->output = place;
+    dispute->element = element;
+    dispute->expected = tensor_get(&wanted->tensors[0], element);
+    dispute->given = own->value[element];
 }
 
 /* Judges one expected output; false when the reference has no bounds for it. */
@@ -114,8 +155,11 @@ static bool judge_output(struct dispute *dispute, const struct value *wanted, si
     bool known = own->kind == VALUE_TENSOR && dtype_is_real(own->tensors[0].type) &&
                  !bounds_from_wire(&bounded, &own->tensors[0], &reference->bounds[place], &err) &&
                  !disputed_part(dispute, wanted, own, got, &bounded, tolerance, &part, &err);
-    if (known)
+    if (known) {
         verdict_output(&dispute->claim, place, &bounded, &part);
+        if (same_form(wanted, own))
+            measure(dispute, place, &bounded, &part, got);
+    }
     value_release(&part);
     bounded_release(&bounded);
     return known;
@@ -133,7 +177,7 @@ static void judge_claim(struct dispute *dispute, const struct expected *expected
                          judge_output(dispute, &expected->values[i], place, reference, answer, tolerance);
     }
     if (dispute->known)
-        describe_claim(&dispute->claim, expected, reference);
+        describe_claim(dispute, expected, reference);
 }
 
 void expectation_dispute(struct dispute *dispute, const struct expected *expected,
@@ -169,7 +213,21 @@ bool expectation_needs_operators(const struct dispute *dispute, const struct ver
            !dispute->open;
 }
 
-static enum expectation decide(const struct verdict *verdict, const struct dispute *dispute, bool by_operator)
+/* Rounding would explain the difference, by bounds that may be those of a worst case which never happens. */
+static bool is_far(const struct dispute *dispute, double moved)
+{
+    double rounding = moved > dispute->error ? moved : dispute->error;
+    return dispute->far > 0 && dispute->far >= EXPECTATION_FAR * rounding;
+}
+
+bool expectation_needs_moved(const struct dispute *dispute, const struct verdict *verdict, bool right)
+{
+    return right && expectation_needs_operators(dispute, verdict) && is_far(dispute, 0) &&
+           !verdict_is(dispute->claim.kind, CLASS_SUSPECT);
+}
+
+static enum expectation decide(const struct verdict *verdict, const struct dispute *dispute,
+                               const struct expectation_known *known)
 {
     if (dispute->golden == GOLDEN_PASS)
         return EXPECTATION_MET;
@@ -181,16 +239,17 @@ static enum expectation decide(const struct verdict *verdict, const struct dispu
         return EXPECTATION_REFUTED;
     if (dispute->open)
         return EXPECTATION_ALONE;
-    if (!by_operator)
+    if (!known->right)
         return EXPECTATION_WIDE;
-    if (verdict_is(dispute->claim.kind, CLASS_SUSPECT))
+    if (verdict_is(dispute->claim.kind, CLASS_SUSPECT) || is_far(dispute, known->moved))
         return EXPECTATION_REFUTED;
     return dispute->undecided ? EXPECTATION_UNTOLD : EXPECTATION_ROUNDING;
 }
 
-void expectation_decide(struct verdict *verdict, const struct dispute *dispute, bool by_operator)
+void expectation_decide(struct verdict *verdict, const struct dispute *dispute,
+                        const struct expectation_known *known)
 {
-    verdict->expectation = decide(verdict, dispute, by_operator);
+    verdict->expectation = decide(verdict, dispute, known);
     switch (verdict->expectation) {
     case EXPECTATION_REFUTED:
         verdict->kind = VERDICT_EXPECTATION;

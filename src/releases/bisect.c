@@ -16,6 +16,7 @@
 #include "trial/trial.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +131,7 @@ static void hold_against_answer(const struct work *work, const struct result *re
         struct expected expected = {.count = work->test->n_outputs, .values = work->test->outputs};
         expectation_dispute(&dispute, &expected, work->panel.reference >= 0 ? &work->reference : NULL, result,
                             !work->test->random, &metrics_conformance);
-        expectation_decide(&held, &dispute, false);
+        expectation_decide(&held, &dispute, &(struct expectation_known){.moved = INFINITY});
         if (held.expectation == EXPECTATION_REFUTED)
             return;
         if (dispute.golden != GOLDEN_PASS) {

@@ -3,9 +3,11 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "locate/refusal.h"
+#include "locate/rounding_tried.h"
 #include "locate/unjudged.h"
 #include "ops/op.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,9 +348,14 @@ static bool dispute_of(const struct sample_verdicts *verdicts, size_t engine,
 }
 
 static void hold_expected(struct sample_verdicts *verdicts, struct engine_verdict *overall,
-                          const struct dispute *dispute, bool by_operator, struct verdict *verdict)
+                          const struct sample_results *sample, const struct dispute *dispute,
+                          bool by_operator, struct verdict *verdict)
 {
-    expectation_decide(verdict, dispute, by_operator);
+    struct expectation_known known = {.right = by_operator, .moved = INFINITY};
+    if (expectation_needs_moved(dispute, verdict, by_operator) &&
+        rounding_tried(sample->test, dispute->output, dispute->element, dispute->given, &known.moved, NULL))
+        known.moved = INFINITY;
+    expectation_decide(verdict, dispute, &known);
     bool refuted = verdict->expectation == EXPECTATION_REFUTED || verdict->expectation == EXPECTATION_BOTH;
     if (refuted && !overall->refuted)
         overall->refuted = arena_strdup(verdicts->arena, dispute->claim.text);
@@ -392,10 +399,10 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     bool every_node = false;
     bool settled = take_measure(verdicts, engine, sample, measure, verdict, &settlement, &every_node);
     if (expects)
-        hold_expected(verdicts, overall, &dispute, every_node, verdict);
+        hold_expected(verdicts, overall, sample, &dispute, every_node, verdict);
     overall->expectations[verdict->expectation]++;
     add_elements(overall, verdict);
-    if (every_node && verdict_is(verdict->kind, CLASS_AGREES))
+    if (every_node && verdict_is(verdict->kind, CLASS_AGREES | CLASS_REFUTED))
         overall->by_operator += verdict->total - verdict->judged;
     else
         explain_unjudged(verdicts, sample, verdict);

@@ -40,6 +40,7 @@ struct bench {
     bool untold;    /* element 3 cannot be judged, */
     bool open;      /* as ONNX leaves it unspecified */
     bool no_bounds; /* the reference has no bounds */
+    double moved;   /* how far rounding moves it, tried out */
 };
 
 static void reference_of(const struct bench *bench, struct result *result)
@@ -78,7 +79,8 @@ static struct verdict decide(const struct bench *bench, const struct value *got,
     judge_case(&judgement, known, &entry, 1);
     struct verdict verdict = judgement.verdicts[0];
     expectation_dispute(&dispute, &expected, known, &result, true, &metrics_conformance);
-    expectation_decide(&verdict, &dispute, by_operator);
+    expectation_decide(&verdict, &dispute,
+                       &(struct expectation_known){.right = by_operator, .moved = bench->moved});
     judgement_release(&judgement);
     result_release(&reference);
     return verdict;
@@ -122,7 +124,8 @@ static void four_outcomes(void **state)
 static void wide_bounds_prove_nothing(void **state)
 {
     (void)state;
-    const struct bench wide = {.hard = 10, .likely = 0.5}, narrow = {.hard = 10, .likely = 0.01};
+    const struct bench wide = {.hard = 10, .likely = 0.5, .moved = INFINITY},
+                       narrow = {.hard = 10, .likely = 0.01};
     const float *right = F(1, 2, 3, 4), *off = F(1, 2, 3.5F, 4);
     struct verdict v = decide_floats(&wide, right, off, false);
     assert_decided(&v, EXPECTATION_WIDE, VERDICT_SUSPECT);
@@ -141,7 +144,8 @@ static void wide_bounds_prove_nothing(void **state)
 static void elements_that_cannot_be_judged(void **state)
 {
     (void)state;
-    const struct bench part = {.hard = 1e-6, .likely = 1e-7, .untold = true}, none = {.no_bounds = true};
+    const struct bench part = {.hard = 1e-6, .likely = 1e-7, .untold = true, .moved = INFINITY},
+                       none = {.no_bounds = true};
     const float *right = F(1, 2, 3, 4), *last = F(1, 2, 3, 9), *near = F(1, 2.0001F, 3, 9);
     struct verdict v = decide_floats(&part, right, last, false);
     assert_decided(&v, EXPECTATION_WIDE, VERDICT_SUSPECT);
@@ -178,6 +182,30 @@ static void forms_count_too(void **state)
     value_release(&longer);
 }
 
+/* An engine whose operators are all right shows how large rounding errors are, whatever the bounds allow. */
+static void errors_of_the_engine_are_a_measure(void **state)
+{
+    (void)state;
+    struct bench wide = {.hard = 10, .likely = 0.5, .moved = 1e-4}, none = wide;
+    none.untold = true;
+    const float *near = F(1, 2, 3.00001F, 4), *off = F(1, 2, 3.5F, 4), *last = F(1, 2, 3, 4.5F);
+    struct verdict v = decide_floats(&wide, near, off, true);
+    assert_decided(&v, EXPECTATION_REFUTED, VERDICT_EXPECTATION);
+    assert_non_null(strstr(v.text, "rounding, tried out at every operator, moves it by less"));
+    v = decide_floats(&wide, near, off, false);
+    assert_decided(&v, EXPECTATION_WIDE, VERDICT_SUSPECT);
+    v = decide_floats(&none, near, last, true);
+    assert_decided(&v, EXPECTATION_REFUTED, VERDICT_EXPECTATION);
+    /* Its own errors are nearly as large, or rounding can move it nearly as far. */
+    v = decide_floats(&wide, F(1, 2, 3.01F, 4), off, true);
+    assert_decided(&v, EXPECTATION_ROUNDING, VERDICT_AGREES);
+    wide.moved = none.moved = 0.1;
+    v = decide_floats(&wide, near, off, true);
+    assert_decided(&v, EXPECTATION_ROUNDING, VERDICT_AGREES);
+    v = decide_floats(&none, near, last, true);
+    assert_decided(&v, EXPECTATION_UNTOLD, VERDICT_AGREES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +213,7 @@ int main(void)
         cmocka_unit_test(wide_bounds_prove_nothing),
         cmocka_unit_test(elements_that_cannot_be_judged),
         cmocka_unit_test(forms_count_too),
+        cmocka_unit_test(errors_of_the_engine_are_a_measure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,8 @@ static void labels_that_count_from_one(void **state)
 {
     (void)state;
     assert_true(fails(100, 0, 1));
-    assert_true(fails(20, 0, 1));
-    assert_false(fails(19, 0, 1)); /* too few to tell */
+    assert_true(fails(14, 0, 1));
+    assert_false(fails(13, 0, 1)); /* too few to tell */
     assert_true(fails(100, 0, 1000));
 }
 
