@@ -315,10 +315,6 @@ int database_open_sqlite(struct database **database, const struct folder *in, co
                          enum database_mode mode, struct error *err)
 {
     *database = NULL;
-    if (mode != DATABASE_CREATE && !folder_has(in, name))
-        return error_set(err, ERROR_NOT_FOUND,
-                         "%s/%s: there is no such file; 'assay fuzz -o DIR' makes a campaign", in->path,
-                         name);
     if (check_files(in, name, err))
         return -1;
     char *folder = folder_real_path(in, err), *path = folder ? file_join(folder, name) : NULL;

@@ -51,13 +51,25 @@ static struct store *store_of(struct database *database)
     return store;
 }
 
+static int no_store(const char *folder, struct error *err)
+{
+    return error_set(err, ERROR_NOT_FOUND,
+                     "%s/%s: there is no such file; 'assay fuzz -o DIR' makes a campaign", folder,
+                     STORE_FILE);
+}
+
 int store_open(struct store **store, const char *folder, enum store_mode mode, struct error *err)
 {
     struct database *database = NULL;
     struct folder place;
     *store = NULL;
-    int status = mode == STORE_CREATE ? folder_make(&place, USERS_PATH, folder, err)
-                                      : folder_open(&place, USERS_PATH, folder, err);
+    bool create = mode == STORE_CREATE;
+    if (!create && !file_exists(folder))
+        return no_store(folder, err);
+    int status =
+        create ? folder_make(&place, USERS_PATH, folder, err) : folder_open(&place, USERS_PATH, folder, err);
+    if (!status && !create && !folder_has(&place, STORE_FILE))
+        status = no_store(folder, err);
     if (!status)
         status = database_open_sqlite(&database, &place, STORE_FILE, database_mode_of(mode), err);
     folder_close(&place);
