@@ -389,13 +389,26 @@ static void choose_rules(struct fuzz *fuzz, struct rule_choice *rules)
         rules->without = "fresh";
 }
 
+/* What leads elsewhere is told before the campaign begins, not when it is come upon. */
+static int check_entries(const struct folder *folder, struct error *err)
+{
+    char **names;
+    size_t count;
+    int status = folder_list(folder, &names, &count, err);
+    for (size_t i = 0; i < count && !status; i++)
+        if (folder_look(folder, names[i]) == ENTRY_OTHER)
+            status = folder_check_in_place(folder, names[i], err);
+    file_names_free(names, count);
+    return status;
+}
+
 /* The store of a campaign in a folder, which one process has at a time. */
 static int open_folder(struct fuzz *fuzz, struct error *err)
 {
     const char *path = fuzz->options->folder;
     return store_check_folder(path, err) || folder_make(&fuzz->folder, USERS_PATH, path, err) ||
-                   check_store(&fuzz->folder, err) || lock_folder(fuzz, err) ||
-                   store_open(&fuzz->store, path, STORE_CREATE, err)
+                   check_entries(&fuzz->folder, err) || check_store(&fuzz->folder, err) ||
+                   lock_folder(fuzz, err) || store_open(&fuzz->store, path, STORE_CREATE, err)
                ? -1
                : 0;
 }

@@ -127,6 +127,17 @@ static void say(struct replay *replay, struct replay_row *row, const struct conf
     str_release(&text);
 }
 
+/* A bundle that cannot be read, and a rewriting that does not apply any more or cannot be run, are trouble on
+ * every engine. */
+static void set_trouble(struct replay *replay, struct replay_row *row, const char *why)
+{
+    replay->counts[row->state]--;
+    row->state = REPLAY_TROUBLE;
+    replay->counts[row->state]++;
+    row->verdict = verdict_name(VERDICT_UNTESTED);
+    row->text = arena_strdup(&replay->arena, why);
+}
+
 /* The bundle that a case is; fails with ERROR_NOT_FOUND when it is none. */
 static int read_bundle(struct bundle *bundle, const struct suite_case *entry, struct arena *arena,
                        struct error *err)
@@ -167,6 +178,8 @@ static void add_row(struct replay *replay, const struct suite_case *entry,
         row->verdict = bundle.kind;
     }
     replay->counts[row->state]++;
+    if (!is_bundle && err.code != ERROR_NOT_FOUND)
+        set_trouble(replay, row, err.message);
 }
 
 static enum replay_state state_of_pair(const struct trial_done *done, size_t engine)
@@ -190,16 +203,6 @@ static void set_pair(struct replay *replay, struct replay_row *row, const struct
     replay->counts[row->state]++;
     row->verdict = verdict_name(verdict->kind);
     row->text = row->state == REPLAY_AGREES ? "" : arena_strdup(&replay->arena, verdict->text);
-}
-
-/* A rewriting that does not apply any more, or cannot be run, is trouble on every engine. */
-static void set_trouble(struct replay *replay, struct replay_row *row, const char *why)
-{
-    replay->counts[row->state]--;
-    row->state = REPLAY_TROUBLE;
-    replay->counts[row->state]++;
-    row->verdict = verdict_name(VERDICT_UNTESTED);
-    row->text = arena_strdup(&replay->arena, why);
 }
 
 static int run_pair(const struct bundle *bundle, const struct suite_case *entry, const struct panel *panel,
