@@ -14,6 +14,13 @@
 #   clean FILE...               the files have no character that hides or moves others
 #   rendered FILE...            Markdown has no element that Assay does not write; without cmark the case is skipped
 #   fail WORDS                  the attack got through
+#   large_input                 x.npy: one sample of four numbers, of which a softmax that subtracts no maximum makes NaN
+#   own_files                   makes the folder `mine` of the user: .bashrc, a key, a model, a campaign's database, a folder
+#   plant NAME TARGET           in a fresh copy `theirs` of the folder $pristine: NAME becomes a link to TARGET of `mine`;
+#                               TARGET pipe: a pipe; hard:TARGET: another name of the same file
+#   refuses ARGS...             runs assay: it must end with 2 and name what was planted, and nothing of the user's changes
+#   unharmed ARGS...            runs assay, however that ends: nothing of the user's changes, and nothing of it is read
+#   through                     the number of attacks by these that got through; each is told
 BAD=$SOURCE/tests/adapters/adapters.ini
 SECONDS_EACH=${SECONDS_EACH:-120}
 
@@ -89,4 +96,76 @@ frugal()
     shift
     PEAK_OF=$ASSAY ASSAY=$ATTACK/peak holds "$@"
     [ "$(cat peak)" -le "$most" ] || fail "$(cat peak) MB were taken, $most are allowed, by assay $*"
+}
+
+large_input()
+{
+    python3 - <<'END'
+head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4), }".ljust(117) + b"\n"
+with open("x.npy", "wb") as file:
+    file.write(b"\x93NUMPY\1\0" + len(head).to_bytes(2, "little") + head + bytes.fromhex("0000c842") * 4)
+END
+}
+
+own_files()
+{
+    mkdir -p mine/.ssh mine/empty
+    echo "alias ll='ls -l'" >mine/.bashrc
+    echo 'ssh-ed25519 AAAA-CANARY me' >mine/.ssh/authorized_keys
+    "$ATTACK/models.py" mine good
+    through=0
+    mine_before=$(list_own)
+}
+
+list_own()
+{
+    find mine -mindepth 1 -printf '%p %y %m %l\n' | sort
+    find mine -type f | sort | xargs -d '\n' sha256sum
+}
+
+# Links are made with absolute paths, so that it does not matter where they lie.
+plant()
+{
+    rm -rf theirs
+    cp -a "$pristine" theirs
+    planted=theirs/$1 target=$2
+    rm -rf "$planted"
+    mkdir -p "$(dirname "$planted")"
+    case $target in
+    pipe) mkfifo "$planted" ;;
+    hard:*) ln "mine/${target#hard:}" "$planted" ;;
+    *) ln -s "$PWD/mine/$target" "$planted" ;;
+    esac
+}
+
+got_through()
+{
+    through=$((through + 1))
+    printf 'THROUGH: %s -> %s: %s\n' "$planted" "$target" "$*"
+    head -n 3 err
+}
+
+unharmed()
+{
+    status=0
+    timeout -k 5 "$SECONDS_EACH" "$ASSAY" "$@" </dev/null >out 2>err || status=$?
+    [ "$status" -le 2 ] && ! grep -q 'Sanitizer:\|runtime error:' err || got_through "status $status of assay $*"
+    [ "$mine_before" = "$(list_own)" ] || { got_through "changed by assay $*"; rm -rf mine; own_again; }
+    ! grep -qr CANARY out err theirs 2>/dev/null || got_through "read by assay $*"
+    clean out err
+}
+
+# After an attack that got through, so that the next one is seen as well.
+own_again()
+{
+    local so_far=$through
+    own_files
+    through=$so_far
+}
+
+refuses()
+{
+    unharmed "$@"
+    [ "$status" = 2 ] || got_through "status $status of assay $*"
+    grep -qF -- "$planted" out err || got_through "not named by assay $*"
 }
