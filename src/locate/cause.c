@@ -48,6 +48,7 @@ static void name_parameter(struct examination *look, const struct weighing *weig
         if (weighing->items[i].cures && &weighing->items[i] != chosen)
             cause->conditions[cause->n_conditions++] = value_of(look, &weighing->items[i]);
     cause->cure = cure_text(look, best);
+    cause->same_meaning = best->synonym && best->way != WAY_RESPELLED;
     cause->certain = (!cause->by_data || chosen->apart <= 0) && !is_other_data(look, best);
 }
 

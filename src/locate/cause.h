@@ -69,6 +69,7 @@ struct cause {
     size_t n_conditions;
     struct cause_value *conditions; /* parameters that are necessary too */
     const char *cure;               /* "auto_pad=NOTSET"; NULL unless parameters are the cause */
+    bool same_meaning;              /* the cure is another spelling of what the parameter is */
     const char *form;               /* an element type or size that cures, "float64"; or NULL */
     bool of_sizes; /* numbers are right with the sizes next to that of the first input along some axis */
     bool by_data;  /* other data drawn like it does not fail */

@@ -53,7 +53,8 @@ static void put_rest(const struct examination *look, const struct weighing *weig
     if (cause->kind == CAUSE_PARAMETER) {
         put_value(out, cause->parameters[0].parameter, cause->parameters[0].value);
         put_conditions(look, weighing, out);
-        str_printf(out, "; cured by %s", cause->cure);
+        str_printf(out, "; cured by %s%s", cause->cure,
+                   cause->same_meaning ? ", which means the same and is computed otherwise" : "");
     } else if (cause->kind == CAUSE_SET) {
         for (size_t i = 0; i < cause->n_parameters; i++) {
             str_add(out, i ? " and " : "");

@@ -107,8 +107,8 @@ static bool find_everywhere(struct group_search *search, size_t smallest, size_t
     return false;
 }
 
-/* The whole model's own answers with the values of the first k nodes exposed. */
-static int run_exposed(struct group_search *search, size_t k, struct result *result)
+/* The whole model's own answers with the values of the nodes from `first` to before `end` exposed. */
+static int run_exposed(struct group_search *search, size_t first, size_t end, struct result *result)
 {
     const struct test_case *whole = search->test->whole;
     struct model *model;
@@ -118,7 +118,8 @@ static int run_exposed(struct group_search *search, size_t k, struct result *res
     const char **names = memory_zeroed(search->test->index.count, sizeof *names);
     for (size_t i = 0; i < search->test->index.count; i++) {
         const struct index_value *value = &search->test->index.values[i];
-        if (value->source == SOURCE_NODE && search->test->index.position[value->number] < k &&
+        size_t position = value->source == SOURCE_NODE ? search->test->index.position[value->number] : 0;
+        if (value->source == SOURCE_NODE && position >= first && position < end &&
             !held_values_is_hidden(&search->record->values, i))
             names[count++] = value->name;
     }
@@ -162,13 +163,25 @@ static bool deviates(struct group_search *search, const struct result *result)
     return verdict_is(verdict.kind, CLASS_DEVIATES);
 }
 
-static bool deviates_exposed(struct group_search *search, size_t k)
+static bool deviates_between(struct group_search *search, size_t first, size_t end)
 {
     struct result result;
     result_init(&result);
-    bool off = !run_exposed(search, k, &result) && deviates(search, &result);
+    bool off = !run_exposed(search, first, end, &result) && deviates(search, &result);
     result_release(&result);
     return off;
+}
+
+/* With the values of the first k nodes exposed: what is off behind them stays. */
+static bool deviates_behind(struct group_search *search, size_t k)
+{
+    return deviates_between(search, 0, k);
+}
+
+/* With the values of all nodes but the first k exposed: what is off among these stays. */
+static bool deviates_before(struct group_search *search, size_t k)
+{
+    return deviates_between(search, k, node_count(search));
 }
 
 /* The first k nodes as a model of their own: is that off, or does the engine end as it does on the whole? */
@@ -302,6 +315,34 @@ static bool find_section(struct group_search *search, struct settlement *settlem
     return true;
 }
 
+/* The smallest bad part that ends at a position, of at least so many nodes. */
+static bool find_ending_at(struct group_search *search, size_t end, size_t smallest,
+                           struct settlement *settlement)
+{
+    size_t *nodes = arena_array(&search->test->arena, node_count(search), sizeof *nodes);
+    for (size_t size = smallest; size <= largest_group(search); size++) {
+        struct verdict verdict;
+        if (!nodes_ending_at(&search->test->index, end, size, nodes) ||
+            !part_is_bad(search, nodes, size, &verdict))
+            continue;
+        fused_group_shrink(search, nodes, &size, &verdict);
+        settlement->fused = size > 1;
+        settlement_blame(settlement, &verdict, nodes, size);
+        return true;
+    }
+    return false;
+}
+
+/*
+ * Of several groups that are wrong the first is to blame: the one that ends where the shortest beginning of
+ * the model does whose own faults, with all values behind it exposed, show in the answer.
+ */
+static bool find_first(struct group_search *search, struct settlement *settlement)
+{
+    return find_ending_at(search, bisect(search, 0, node_count(search), false, deviates_before) - 1, PAIR,
+                          settlement);
+}
+
 bool fused_group_find(struct group_search *search, struct settlement *settlement)
 {
     size_t n = node_count(search), size = 0;
@@ -310,12 +351,14 @@ bool fused_group_find(struct group_search *search, struct settlement *settlement
         return find_everywhere(search, PAIR, PAIR, settlement) || find_around(search, 0, n, settlement) ||
                find_everywhere(search, PAIR + 1, largest_group(search), settlement) ||
                find_section(search, settlement);
-    if (run_exposed(search, n, &search->shown))
+    if (run_exposed(search, 0, n, &search->shown))
         return false;
     search->close = !far_apart(&search->record->whole->answer, &search->shown);
     if (!deviates(search, &search->record->whole->answer) || deviates(search, &search->shown))
         return false;
-    size_t start = bisect(search, 0, n, true, deviates_exposed) - 1;
+    if (find_first(search, settlement))
+        return true;
+    size_t start = bisect(search, 0, n, true, deviates_behind) - 1;
     size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
     if (find_around(search, start, start + 1, settlement))
         return true;
@@ -427,18 +470,7 @@ static int find_ending(struct group_search *search, struct settlement *settlemen
     size_t end = bisect(search, 0, n, false, deviates_first) - 1;
     if (compute_around(search, end))
         return -1;
-    size_t *nodes = arena_array(&search->test->arena, n, sizeof *nodes);
-    for (size_t size = 1; size <= largest_group(search); size++) {
-        struct verdict verdict;
-        if (!nodes_ending_at(&search->test->index, end, size, nodes) ||
-            !part_is_bad(search, nodes, size, &verdict))
-            continue;
-        fused_group_shrink(search, nodes, &size, &verdict);
-        settlement->fused = size > 1;
-        settlement_blame(settlement, &verdict, nodes, size);
-        return 1;
-    }
-    return 0;
+    return find_ending_at(search, end, 1, settlement);
 }
 
 /* Nodes of the largest part tried that ends at position `end`. */
