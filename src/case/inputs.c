@@ -37,6 +37,38 @@ int inputs_get(const struct inputs *inputs, size_t sample, struct value **values
     return status;
 }
 
+/* "[3,17]"; of a scalar nothing. */
+static void add_index(struct str *out, const struct shape *shape, size_t element)
+{
+    size_t left = 1;
+    for (int i = 0; i < shape->rank; i++)
+        left *= (size_t)shape->dims[i];
+    for (int i = 0; i < shape->rank; i++) {
+        left /= (size_t)shape->dims[i];
+        str_printf(out, "%s%zu", i ? "," : "[", element / left);
+        element %= left;
+    }
+    str_add(out, shape->rank ? "]" : "");
+}
+
+void inputs_place(const struct inputs *inputs, size_t sample, size_t input, size_t element, struct str *out)
+{
+    const struct inputs_slot *slot = &inputs->slots[input];
+    struct value *values;
+    str_printf(out, "sample %zu%s%s, ", sample,
+               inputs->kind == INPUTS_FOLDERS && inputs->samples > 1 ? ", " : " of ",
+               inputs->kind == INPUTS_FOLDERS ? inputs->folders[sample]
+               : inputs->from                 ? inputs->from
+                                              : "random");
+    str_add(out, slot->name);
+    if (inputs->kind == INPUTS_ARRAYS) {
+        add_index(out, &slot->array.shape, sample * (slot->array.count / inputs->samples) + element);
+    } else if (inputs_get(inputs, sample, &values, NULL) == 0) {
+        add_index(out, &values[input].tensors[0].shape, element);
+        values_free(values, inputs->count);
+    }
+}
+
 /* "1 x 3 x 32 x 32", with the symbols of open dimensions in place of sizes that vary. */
 static void add_shape(struct str *out, const struct inputs *inputs, const struct inputs_slot *slot,
                       const struct shape *shape, bool symbols)

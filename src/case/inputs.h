@@ -20,6 +20,10 @@
  */
 int inputs_get(const struct inputs *inputs, size_t sample, struct value **values, struct error *err);
 
+/* Appends where an element of an input is in the data that was read, by the index of its array: "sample 3 of
+ * data.npz, x[3,17]", or "sample 0, data/test_data_set_0, x[0,17]". */
+void inputs_place(const struct inputs *inputs, size_t sample, size_t input, size_t element, struct str *out);
+
 /* Appends "20 random samples of N x 3 x 32 x 32 with N = 1, 2, 3, 7 and 16", or "4 samples from data.npz of 1
  * x 3 (extra is not used)". */
 void inputs_describe(const struct inputs *inputs, struct str *out);

@@ -383,6 +383,7 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
     sample_verdicts_add(&work->compare->verdicts,
                         &(struct sample_results){.number = sample,
                                                  .test = test,
+                                                 .inputs = work->inputs,
                                                  .stack = stacked,
                                                  .results = results,
                                                  .reference = reference,

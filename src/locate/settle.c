@@ -102,6 +102,22 @@ int settle_refusal(struct settlement *settlement, const struct settle_case *whic
     return status;
 }
 
+bool settle_end(const struct settle_case *which, const struct verdict *verdict, const struct result *ended,
+                struct settlement *settlement)
+{
+    struct settlement found;
+    struct error err = {0};
+    const struct model *model = test_case_model(which->test, NULL);
+    if (!model || model->graph->n_node < 2 || !verdict_row(verdict->kind)->narrowed)
+        return false;
+    if (settle_refusal(&found, which, verdict, ended, &err)) {
+        settlement_release(&found);
+        return false;
+    }
+    *settlement = found;
+    return true;
+}
+
 bool settle_wanted(const struct verdict *verdict)
 {
     return verdict_is(verdict->kind, CLASS_DEVIATES) && !verdict->by_vote;

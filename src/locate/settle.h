@@ -39,6 +39,11 @@ int settle(struct settlement *settlement, const struct settle_case *which, struc
 int settle_refusal(struct settlement *settlement, const struct settle_case *which,
                    const struct verdict *verdict, const struct result *ended, struct error *err);
 
+/* The same for a verdict whose row says that it is narrowed down, on a model of several nodes. False, with
+ * *settlement unchanged, when no part was found. */
+bool settle_end(const struct settle_case *which, const struct verdict *verdict, const struct result *ended,
+                struct settlement *settlement);
+
 /* Settles one verdict where settle_wanted is true: a suspect gets the verdict of the settlement; a verdict
  * that was certain stays and only gets its node. False, with *settlement unchanged, when nothing was settled.
  */

@@ -60,24 +60,36 @@ static int watch(void *context, struct op_call *call)
     return 0;
 }
 
-/* "NaN in input x row 3": the first element of an input that is no finite number. False when all are. */
-static bool name_nonfinite(struct str *out, const struct test_case *test)
+/* The number of the first element that is no finite number; the count when all are. */
+static size_t find_nonfinite(const struct value *value)
 {
+    const struct tensor *tensor = value->kind == VALUE_TENSOR ? &value->tensors[0] : NULL;
+    if (!tensor || !dtype_is_float(tensor->type))
+        return SIZE_MAX;
+    size_t k = 0;
+    while (k < tensor->count && isfinite(tensor_get(tensor, k)))
+        k++;
+    return k < tensor->count ? k : SIZE_MAX;
+}
+
+/* "NaN at sample 3 of data.npz, x[3,17]": the first such element of an input. False when there is none. */
+static bool name_nonfinite(struct str *out, const struct unjudged_case *which)
+{
+    const struct test_case *test = which->test;
     for (size_t i = 0; i < test->n_inputs; i++) {
         const struct value *value = &test->inputs[i];
-        const struct tensor *tensor = value->kind == VALUE_TENSOR ? &value->tensors[0] : NULL;
-        if (!tensor || !dtype_is_float(tensor->type))
+        size_t element = find_nonfinite(value);
+        if (element == SIZE_MAX)
             continue;
-        for (size_t k = 0; k < tensor->count; k++) {
-            long double element = tensor_get(tensor, k);
-            if (isfinite(element))
-                continue;
-            bool rows = tensor->shape.rank > 1;
-            size_t row = rows ? tensor->count / (size_t)tensor->shape.dims[0] : 1;
-            str_printf(out, "%s in input %s %s %zu", isnan(element) ? "NaN" : "infinity",
-                       value->name ? value->name : "?", rows ? "row" : "element", k / row);
-            return true;
+        str_printf(out, "%s ", isnan(tensor_get(&value->tensors[0], element)) ? "NaN" : "infinity");
+        if (which->inputs && i < which->inputs->count) {
+            str_add(out, "at ");
+            inputs_place(which->inputs, which->sample, i, element, out);
+            str_add(out, ",");
+        } else {
+            str_printf(out, "in element %zu of input %s", element, value->name ? value->name : "?");
         }
+        return true;
     }
     return false;
 }
@@ -127,8 +139,9 @@ static void add_extent(struct str *out, const struct extent *extent)
                extent->total == 1 ? "" : "s");
 }
 
-int unjudged_explain(struct str *out, const struct test_case *test, struct error *err)
+int unjudged_explain(struct str *out, const struct unjudged_case *which, struct error *err)
 {
+    const struct test_case *test = which->test;
     struct origin origin = {0};
     struct extent extent = {0};
     struct uncertainty uncertainty;
@@ -136,7 +149,7 @@ int unjudged_explain(struct str *out, const struct test_case *test, struct error
         return -1;
     if (!extent.unjudged)
         return 0;
-    if (origin.node && origin.from_nonfinite && name_nonfinite(out, test)) {
+    if (origin.node && origin.from_nonfinite && name_nonfinite(out, which)) {
         str_add(out, " reaches ");
         add_extent(out, &extent);
         str_printf(out, " through %s %s", op_title(origin.node), model_node_name(origin.node));

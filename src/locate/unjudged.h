@@ -3,13 +3,21 @@
 #define LOCATE_UNJUDGED_H
 
 #include "base/str.h"
+#include "case/inputs.h"
 #include "case/test_case.h"
 
+/* The case, and which sample of the user's data it is. */
+struct unjudged_case {
+    const struct test_case *test;
+    const struct inputs *inputs; /* NULL: the case is no sample of any */
+    size_t sample;
+};
+
 /*
- * Appends "NaN in input x row 3 reaches 56 of 72 output values through Softmax sm", or which node makes how
- * many of them uncertain; says so when no cause is found. Evaluates the model a few times. Nothing is
- * appended when every value can be judged. Fails when the reference cannot evaluate the case.
+ * Appends "NaN at sample 3 of data.npz, x[3,17], reaches 56 of 72 output values through Softmax sm", or which
+ * node makes how many of them uncertain; says so when no cause is found. Evaluates the model a few times.
+ * Nothing is appended when every value can be judged. Fails when the reference cannot evaluate the case.
  */
-int unjudged_explain(struct str *out, const struct test_case *test, struct error *err);
+int unjudged_explain(struct str *out, const struct unjudged_case *which, struct error *err);
 
 #endif

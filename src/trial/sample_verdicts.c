@@ -156,6 +156,8 @@ static bool settle_sample(const struct sample_verdicts *verdicts, size_t engine,
 {
     struct verdict before = *verdict;
     struct settle_case which = case_of(verdicts, engine, sample);
+    if (sample->results[engine].outcome != OUTCOME_OK)
+        return settle_end(&which, verdict, &sample->results[engine], settlement);
     bool settled = settle_verdict(&which, verdict, settlement);
     if (!settled || !verdict_is(settlement->kind, CLASS_AGREES) || !sample->stack)
         return settled;
@@ -273,7 +275,7 @@ static bool take_measure(struct sample_verdicts *verdicts, size_t engine, const 
                          bool *every_node)
 {
     struct settle_case which = case_of(verdicts, engine, sample);
-    if (sample->results[engine].outcome != OUTCOME_OK)
+    if (sample->results[engine].outcome != OUTCOME_OK && measure != MEASURE_SETTLE)
         return false;
     switch (measure) {
     case MEASURE_NONE:
@@ -378,8 +380,9 @@ static void explain_unjudged(struct sample_verdicts *verdicts, const struct samp
         !(verdict->undecided + verdict->open))
         return;
     struct str why;
+    struct unjudged_case which = {sample->test, sample->inputs, sample->number};
     str_init(&why);
-    if (unjudged_explain(&why, sample->test, NULL) == 0 && why.length)
+    if (unjudged_explain(&why, &which, NULL) == 0 && why.length)
         verdicts->unjudged = arena_strdup(verdicts->arena, why.data);
     str_release(&why);
 }

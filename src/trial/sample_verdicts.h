@@ -93,6 +93,7 @@ enum sample_check { CHECK_UNDECIDED, CHECK_OPERATORS, CHECK_NOTHING };
 struct sample_results {
     size_t number;
     const struct test_case *test;
+    const struct inputs *inputs;    /* whose sample `number` it is, for words; NULL: it is no sample of any */
     const struct test_case *stack;  /* when it was run in a batch with other samples, that batch; else NULL */
     const struct result *results;   /* one for each engine */
     const struct result *reference; /* with bounds; NULL when it was not asked */

@@ -310,21 +310,6 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
     free(entries);
 }
 
-/* The part of a refused graph that is refused alone, when there is one. */
-static void settle_refused(const struct settle_case *which, const struct verdict *verdict,
-                           const struct result *ended, struct settlement *settlement)
-{
-    struct settlement found;
-    struct error err = {0};
-    const struct model *model = test_case_model(which->test, NULL);
-    if (!model || model->graph->n_node < 2)
-        return;
-    if (settle_refusal(&found, which, verdict, ended, &err))
-        settlement_release(&found);
-    else
-        *settlement = found;
-}
-
 static bool wants_settling(const struct trials *trials, const struct trial_done *done, size_t entry)
 {
     const struct verdict *verdict = &done->judgement.verdicts[entry];
@@ -381,7 +366,7 @@ static void settle_done(struct trials *trials, const struct flight *flight, stru
         if (done->results[i].outcome == OUTCOME_OK)
             settle_verdict(&which, verdict, &done->settlements[i]);
         else
-            settle_refused(&which, verdict, &done->results[i], &done->settlements[i]);
+            settle_end(&which, verdict, &done->results[i], &done->settlements[i]);
     }
 }
 

@@ -41,6 +41,15 @@ net (float[3,4] x) => (int64[3,1] y, float[3,4] z)
 EOF
 npy nan.npy '<f4' 3,4, '\0\0\200?\0\0\0@\0\0\0@\0\0\200?\0\0\200?\0\0\300\177\0\0\0@\0\0\200?\0\0\200?\0\0\0@\0\0\0@\0\0\200?'
 answer compare max.onnx -e reference:round=on --data nan.npy
+# It is told by sample and by index of the file, where rows are samples and where each has a file of its own.
+model row.onnx <<'END'
+<ir_version: 8, opset_import: ["": 13]> g (float[1,4] x) => (int64[1,1] y) { y = ArgMax<axis = 1>(x) }
+END
+answer compare row.onnx -e reference:round=on --data nan.npy
+mkdir -p sets/test_data_set_0 sets/test_data_set_1
+npy sets/test_data_set_0/input_0.npy '<f4' '1, 4' '\0\0\200?\0\0\0@\0\0\0@\0\0\200?'
+npy sets/test_data_set_1/input_0.npy '<f4' '1, 4' '\0\0\200?\0\0\0@\0\0\300\177\0\0\200?'
+answer compare row.onnx -e reference:round=on --data sets
 model odd.onnx <<'EOF'
 <ir_version: 8, opset_import: ["": 17, "com.example": 1]>
 net (float[3] x) => (float[3] y) { y = com.example.Own(x) }

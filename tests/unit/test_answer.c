@@ -235,10 +235,11 @@ static void nothing_judged(void **state)
            "m.onnx is answered, with nothing to be judged, by a. Evidence: 20 random samples of 1 x 3 x 32 x "
            "32, no output value judged.");
     answer = about(all, 1);
-    answer.unjudged = "NaN in input x row 3 reaches 4 of 4 output values through Softmax s";
+    answer.unjudged = "NaN at sample 3 of x.npz, x[3,17], reaches 4 of 4 output values through Softmax s";
     expect(&answer,
            "m.onnx is answered, with nothing to be judged, by a. Evidence: 20 random samples of 1 x 3 x 32 x "
-           "32, 4 output values, none judged. Not judged: NaN in input x row 3 reaches 4 of 4 output values "
+           "32, 4 output values, none judged. Not judged: NaN at sample 3 of x.npz, x[3,17], reaches 4 of 4 "
+           "output values "
            "through Softmax s.");
     answer = about(vote, 2);
     answer.without = "the reference: it lacks the operator Foo";
