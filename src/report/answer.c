@@ -115,6 +115,7 @@ void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts 
         .idle = scene->idle.length ? scene->idle.data : NULL,
         .borrowed = scene->borrowed.length ? scene->borrowed.data : NULL,
         .unjudged = verdicts->unjudged,
+        .beyond = verdicts->beyond,
         .without = verdicts->reason,
         .standing = &scene->standing,
     };
@@ -540,6 +541,8 @@ static void add_doubts(struct str *out, const struct answer *answer, const struc
         answer_add_count(out, all->elements);
         str_printf(out, " %ss; why is not known.", answer->unit);
     }
+    if (answer->beyond)
+        add_doubt(out, between, "Beyond its type", answer->beyond);
     if (has_gaps(all))
         add_gap(out, operator_evidence_partial(all->evidence), between);
     if (answer->borrowed)

@@ -51,6 +51,7 @@ struct answer {
     const char *
         unit; /* of what was judged, which ends with " value": "output value"; NULL: values are not counted */
     const char *not_judged; /* what was not judged, and why, whatever the numbers say; NULL: nothing */
+    const char *beyond;     /* numbers beyond their type that decide an answer, in words; or NULL */
     const char *unjudged;   /* why values could not be judged; NULL: not known */
     const char *idle;       /* what no sample exercised; NULL: nothing is known of that */
     const char *borrowed;   /* operators that an engine takes from the reference; NULL: none */

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "locate/refusal.h"
 #include "locate/rounding_tried.h"
+#include "locate/type_limits.h"
 #include "locate/unjudged.h"
 #include "ops/op.h"
 
@@ -387,6 +388,21 @@ static void explain_unjudged(struct sample_verdicts *verdicts, const struct samp
     str_release(&why);
 }
 
+/* Where each operator is right and the whole has no useful bound: whether a type ended. */
+static void explain_limit(struct sample_verdicts *verdicts, const struct sample_results *sample,
+                          const struct verdict *verdict)
+{
+    struct type_limit limit;
+    struct str text;
+    if (verdicts->beyond || verdict->gradient || verdict->judged == verdict->total ||
+        type_limit_find(&limit, sample->test, NULL) || !limit.kind)
+        return;
+    str_init(&text);
+    type_limit_text(&text, &limit, test_case_model(sample->test, NULL));
+    verdicts->beyond = arena_strdup(verdicts->arena, text.data);
+    str_release(&text);
+}
+
 static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const struct sample_results *sample,
                         struct verdict *verdict)
 {
@@ -405,10 +421,12 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
         hold_expected(verdicts, overall, sample, &dispute, every_node, verdict);
     overall->expectations[verdict->expectation]++;
     add_elements(overall, verdict);
-    if (every_node && verdict_is(verdict->kind, CLASS_AGREES | CLASS_REFUTED))
+    if (every_node && verdict_is(verdict->kind, CLASS_AGREES | CLASS_REFUTED)) {
         overall->by_operator += verdict->total - verdict->judged;
-    else
+        explain_limit(verdicts, sample, verdict);
+    } else {
         explain_unjudged(verdicts, sample, verdict);
+    }
     overall->settled += settled && suspect;
     overall->resolved += !judged && measure >= MEASURE_UNDECIDED;
     overall->counts[verdict->kind]++;
