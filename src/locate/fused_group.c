@@ -333,14 +333,30 @@ static bool find_ending_at(struct group_search *search, size_t end, size_t small
     return false;
 }
 
+/* Whether the node at position `user` takes what the one at `maker` makes. */
+static bool takes_from(const struct model_index *index, size_t user, size_t maker)
+{
+    size_t number = index->order[user];
+    for (size_t i = 0; i < index->n_uses[number]; i++) {
+        const struct index_value *value = &index->values[index->uses[number][i]];
+        if (value->source == SOURCE_NODE && value->number == index->order[maker])
+            return true;
+    }
+    return false;
+}
+
 /*
- * Of several groups that are wrong the first is to blame: the one that ends where the shortest beginning of
- * the model does whose own faults, with all values behind it exposed, show in the answer.
+ * Of several groups that are wrong the first is to blame. With all values but those of a beginning of the
+ * model exposed, the fault shows as soon as all inner values of the first group are in that beginning: the
+ * last of them goes into the end of the group.
  */
 static bool find_first(struct group_search *search, struct settlement *settlement)
 {
-    return find_ending_at(search, bisect(search, 0, node_count(search), false, deviates_before) - 1, PAIR,
-                          settlement);
+    size_t inner = bisect(search, 0, node_count(search), false, deviates_before) - 1;
+    for (size_t end = inner + 1; end < node_count(search); end++)
+        if (takes_from(&search->test->index, end, inner) && find_ending_at(search, end, PAIR, settlement))
+            return true;
+    return false;
 }
 
 bool fused_group_find(struct group_search *search, struct settlement *settlement)

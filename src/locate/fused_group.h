@@ -4,12 +4,12 @@
  * A part is a set of nodes that is cut out and run as a model of its own (part.h). A graph of up to 24 nodes
  * is searched exhaustively, the smallest parts first, up to the size that the case allows (max_group). In a
  * large one the place is found by bisection before parts are tried. For a wrong answer, the values of all but
- * the first k nodes are exposed: the fault shows as soon as the first faulty fusion is among these. Where no
- * part that ends there is wrong by itself, the values of the first k nodes are exposed: the fault vanishes as
- * soon as an inner value of the last faulty fusion is among them. For a refusal, the first k nodes are run
- * alone: they are refused as soon as they include the part that the engine cannot run. A refused graph is
- * always bisected first, because a part that contains a refused part and ends at the same node is usually
- * refused too.
+ * the first k nodes are exposed: the fault shows as soon as the inner values of the first faulty fusion are
+ * among these. Where no part that ends behind them is wrong by itself, the values of the first k nodes are
+ * exposed: the fault vanishes as soon as an inner value of the last faulty fusion is among them. For a
+ * refusal, the first k nodes are run alone: they are refused as soon as they include the part that the engine
+ * cannot run. A refused graph is always bisected first, because a part that contains a refused part and ends
+ * at the same node is usually refused too.
  */
 #ifndef LOCATE_FUSED_GROUP_H
 #define LOCATE_FUSED_GROUP_H
