@@ -73,7 +73,7 @@ static size_t find_nonfinite(const struct value *value)
 }
 
 /* "NaN at sample 3 of data.npz, x[3,17]": the first such element of an input. False when there is none. */
-static bool name_nonfinite(struct str *out, const struct unjudged_case *which)
+static bool name_nonfinite(struct str *out, const struct unjudged_sample *which)
 {
     const struct test_case *test = which->test;
     for (size_t i = 0; i < test->n_inputs; i++) {
@@ -139,7 +139,7 @@ static void add_extent(struct str *out, const struct extent *extent)
                extent->total == 1 ? "" : "s");
 }
 
-int unjudged_explain(struct str *out, const struct unjudged_case *which, struct error *err)
+int unjudged_explain(struct str *out, const struct unjudged_sample *which, struct error *err)
 {
     const struct test_case *test = which->test;
     struct origin origin = {0};

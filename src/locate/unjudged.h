@@ -7,7 +7,7 @@
 #include "case/test_case.h"
 
 /* The case, and which sample of the user's data it is. */
-struct unjudged_case {
+struct unjudged_sample {
     const struct test_case *test;
     const struct inputs *inputs; /* NULL: the case is no sample of any */
     size_t sample;
@@ -18,6 +18,6 @@ struct unjudged_case {
  * node makes how many of them uncertain; says so when no cause is found. Evaluates the model a few times.
  * Nothing is appended when every value can be judged. Fails when the reference cannot evaluate the case.
  */
-int unjudged_explain(struct str *out, const struct unjudged_case *which, struct error *err);
+int unjudged_explain(struct str *out, const struct unjudged_sample *which, struct error *err);
 
 #endif

@@ -381,7 +381,7 @@ static void explain_unjudged(struct sample_verdicts *verdicts, const struct samp
         !(verdict->undecided + verdict->open))
         return;
     struct str why;
-    struct unjudged_case which = {sample->test, sample->inputs, sample->number};
+    struct unjudged_sample which = {sample->test, sample->inputs, sample->number};
     str_init(&why);
     if (unjudged_explain(&why, &which, NULL) == 0 && why.length)
         verdicts->unjudged = arena_strdup(verdicts->arena, why.data);
