@@ -299,7 +299,7 @@ void sandbox_enter(const struct sandbox *sandbox, struct walls *walls)
         go_on_outside(&entrance);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* which a change of user took back */
-    if (!sandbox->off && user_drop_capabilities() && walls->network)
+    if (!sandbox->off && !entrance.nobody && user_drop_capabilities() && walls->network)
         sandbox_die("cannot give up capabilities");
     if (!sandbox->off && !walls->view)
         landlock_enter(sandbox, walls);

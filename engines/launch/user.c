@@ -71,15 +71,13 @@ int user_enter_namespaces(int proc, int further, const char **failed)
     return write_text(proc, "self/uid_map", users) || write_text(proc, "self/gid_map", groups) ? -1 : 0;
 }
 
-int user_become_nobody(int proc, bool *apart)
+/* What executing something could give back. */
+static int empty_bounding_set(void)
 {
-    const char *failed;
-    if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-        setresuid(NOBODY, NOBODY, NOBODY) < 0)
-        return -1;
-    prctl(PR_SET_DUMPABLE, 1); /* its files in /proc are root's otherwise, and there it says who it is */
-    *apart = user_enter_namespaces(proc, 0, &failed) == 0;
-    return *apart || errno != EINVAL ? 0 : -1;
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
+        if (prctl(PR_CAPBSET_DROP, capability) < 0)
+            return -1;
+    return 0;
 }
 
 int user_clear_capabilities(void)
@@ -91,11 +89,20 @@ int user_clear_capabilities(void)
 
 int user_drop_capabilities(void)
 {
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
-        if (prctl(PR_CAPBSET_DROP, capability) < 0)
-            return -1;
-    if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+    if (empty_bounding_set() ||
+        prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED) < 0)
         return -1;
     return user_clear_capabilities();
+}
+
+int user_become_nobody(int proc, bool *apart)
+{
+    const char *failed;
+    if (empty_bounding_set() || setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+        setresuid(NOBODY, NOBODY, NOBODY) < 0) /* which takes the other capabilities */
+        return -1;
+    prctl(PR_SET_DUMPABLE, 1); /* its files in /proc are root's otherwise, and there it says who it is */
+    *apart = user_enter_namespaces(proc, 0, &failed) == 0;
+    return *apart ? user_drop_capabilities() : user_clear_capabilities();
 }

@@ -19,7 +19,8 @@ int user_map_root(void);
  * (CLONE_NEW flags). `proc`: the folder /proc. *failed: what could not be done. */
 int user_enter_namespaces(int proc, int further, const char **failed);
 
-/* Makes this process nobody, in a user namespace of its own where one may be made (*apart). */
+/* Makes this process nobody, without capabilities, in a user namespace of its own where one may be made
+ * (*apart). */
 int user_become_nobody(int proc, bool *apart);
 
 /* No capability from now on; for a process that executes nothing. */

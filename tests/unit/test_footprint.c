@@ -79,8 +79,8 @@ static void all_generations_count(void **state)
     size_t quick = footprint_of(child, SIZE_MAX), exact = footprint_of(child, quick - 1);
     end_family(child);
     print_message("[          ] %zu MB at first sight, %zu MB exactly\n", quick / mb, exact / mb);
-    assert_true(quick >= 128 * mb);
-    assert_in_range(exact, 96 * mb, 104 * mb + own);
+    assert_true(quick >= 120 * mb); /* it counts in batches */
+    assert_in_range(exact, 90 * mb, 104 * mb + own);
 }
 
 static void mapped_files_do_not_count(void **state)
