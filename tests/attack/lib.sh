@@ -112,7 +112,10 @@ own_files()
     mkdir -p mine/.ssh mine/empty
     echo "alias ll='ls -l'" >mine/.bashrc
     echo 'ssh-ed25519 AAAA-CANARY me' >mine/.ssh/authorized_keys
-    "$ATTACK/models.py" mine good
+    model mine/good.onnx <<'END'
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[2] x) => (float[2] y) { y = Relu(x) }
+END
     through=0
     mine_before=$(list_own)
 }
@@ -152,7 +155,6 @@ unharmed()
     [ "$status" -le 2 ] && ! grep -q 'Sanitizer:\|runtime error:' err || got_through "status $status of assay $*"
     [ "$mine_before" = "$(list_own)" ] || { got_through "changed by assay $*"; rm -rf mine; own_again; }
     ! grep -qr CANARY out err theirs 2>/dev/null || got_through "read by assay $*"
-    clean out err
 }
 
 # After an attack that got through, so that the next one is seen as well.

@@ -1,7 +1,7 @@
 # Folders for output in which somebody has put links, pipes or second names of the user's files.
 SECONDS_EACH=60
 own_files
-models good
+cp mine/good.onnx .
 pristine=pristine
 
 # Of outputs: the engine's folder, the sample's and the file. --force is for outputs of an earlier run.
