@@ -13,9 +13,22 @@ struct settings {
     bool no_knobs;
 };
 
+/* The sample that was bisected, of how many; those before it are bad in no release. */
+struct samples {
+    size_t at, count;
+};
+
 static const char *release_name(const struct bisect *bisect, size_t number)
 {
     return bisect->releases[number] ? bisect->releases[number] : "installed";
+}
+
+static bool is_bad(const struct bisect *bisect)
+{
+    bool bad = false;
+    for (size_t i = 0; i < bisect->n_stretches && !bad; i++)
+        bad = bisect->stretches[i].bad;
+    return bad;
 }
 
 static void write_stretches(const struct bisect *bisect, struct str *out, bool colour)
@@ -145,13 +158,17 @@ static void add_cures(struct str *out, const struct bisect *bisect)
 }
 
 static void add_answer(struct str *out, const struct bisect *bisect, const struct test_case *test,
-                       const char *between)
+                       const struct samples *samples, const char *between)
 {
     size_t looked = 0;
     for (size_t i = 0; i < bisect->n_releases; i++)
         looked += bisect->looked[i];
     text_print(out, test->name, 0);
     str_printf(out, " on %s: ", bisect->engine);
+    if (samples->count > 1 && is_bad(bisect))
+        str_printf(out, "sample %zu is ", samples->at);
+    else if (samples->count > 1)
+        str_printf(out, "none of %zu samples is bad; the last is ", samples->count);
     add_releases(out, bisect);
     add_cures(out, bisect);
     str_printf(out, "%sEvidence: %zu installed release%s, ", between, bisect->n_releases,
@@ -181,9 +198,10 @@ static void stand(const struct bisect *bisect, struct standing *standing)
 }
 
 static void write_text(const struct bisect *bisect, const struct test_case *test,
-                       const struct standing *standing, struct str *out, bool colour)
+                       const struct samples *samples, const struct standing *standing, struct str *out,
+                       bool colour)
 {
-    add_answer(out, bisect, test, "\n");
+    add_answer(out, bisect, test, samples, "\n");
     str_add(out, "\n\n");
     standing_print(standing, out, colour);
     write_stretches(bisect, out, colour);
@@ -244,17 +262,18 @@ static void json_knobs(struct json *json, const struct bisect *bisect)
 }
 
 static void write_json(const struct bisect *bisect, const struct test_case *test,
-                       const struct standing *standing, struct str *out)
+                       const struct samples *samples, const struct standing *standing, struct str *out)
 {
     struct json json;
     struct str answer;
     str_init(&answer);
-    add_answer(&answer, bisect, test, " ");
+    add_answer(&answer, bisect, test, samples, " ");
     output_json(&json, out, true);
     json_string(&json, "answer", answer.data);
     str_release(&answer);
     standing_json(standing, &json);
     json_string(&json, "case", test->name);
+    json_int(&json, "sample", (int64_t)samples->at);
     json_string(&json, "engine", bisect->engine);
     json_int(&json, "releases", (int64_t)bisect->n_releases);
     json_int(&json, "runs", (int64_t)bisect->runs);
@@ -267,56 +286,70 @@ static void write_json(const struct bisect *bisect, const struct test_case *test
     str_add(out, "\n");
 }
 
-static int report(const struct bisect *bisect, const struct test_case *test, const struct settings *settings,
-                  struct error *err)
+static int report(const struct bisect *bisect, const struct test_case *test, const struct samples *samples,
+                  const struct settings *settings, struct error *err)
 {
     struct standing standing = {0};
     struct str out;
     str_init(&out);
     stand(bisect, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(bisect, test, &standing, &out);
+        write_json(bisect, test, samples, &standing, &out);
     else
-        write_text(bisect, test, &standing, &out, output_colour(&settings->common));
+        write_text(bisect, test, samples, &standing, &out, output_colour(&settings->common));
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
 }
 
+/* Bisects one sample. Returns the exit status, -1, or NEXT_SAMPLE when it is not bad and not the last. */
+enum { NEXT_SAMPLE = 100 };
+static int bisect_sample(const struct settings *settings, struct test_case *test, struct registry *registry,
+                         struct samples *samples, struct error *err)
+{
+    struct bisect bisect;
+    struct progress progress;
+    struct bisect_options options = {
+        .registry = registry,
+        .limits = {.deadline = settings->common.deadline,
+                   .memory = (size_t)settings->common.memory,
+                   .sandbox = (enum sandbox_mode)settings->common.sandbox},
+        .engine = settings->common.engines.items[0],
+        .step = (size_t)settings->step,
+        .no_knobs = settings->no_knobs,
+        .progress = &progress,
+    };
+    progress_begin(&progress, "bisect: engine runs", 0);
+    int status = bisect_run(&bisect, test, &options, err);
+    progress_end(&progress);
+    if (!status && settings->no_knobs && bisect.n_releases < 2)
+        status = error_set(err, ERROR_USAGE,
+                           "%s is one release, so there is nothing to bisect: leave out --no-knobs, or name "
+                           "an engine with several releases ('assay engines')",
+                           given_text(options.engine));
+    if (!status && !is_bad(&bisect) && samples->at + 1 < samples->count)
+        status = NEXT_SAMPLE;
+    else if (!status)
+        status = report(&bisect, test, samples, settings, err);
+    bisect_release(&bisect);
+    return status;
+}
+
+/* The first sample that is bad in some release, or the last. */
 static int bisect_case(const struct settings *settings, const char *path, struct registry *registry,
                        struct error *err)
 {
-    struct test_case *test;
-    int status = casefile_open(&test, path, &settings->inputs, err);
-    if (!status)
-        status = casefile_rewrite(&test, path, err);
-    if (!status) {
-        struct bisect bisect;
-        struct progress progress;
-        struct bisect_options options = {
-            .registry = registry,
-            .limits = {.deadline = settings->common.deadline,
-                       .memory = (size_t)settings->common.memory,
-                       .sandbox = (enum sandbox_mode)settings->common.sandbox},
-            .engine = settings->common.engines.items[0],
-            .step = (size_t)settings->step,
-            .no_knobs = settings->no_knobs,
-            .progress = &progress,
-        };
-        progress_begin(&progress, "bisect: engine runs", 0);
-        status = bisect_run(&bisect, test, &options, err);
-        progress_end(&progress);
-        if (!status && settings->no_knobs && bisect.n_releases < 2)
-            status =
-                error_set(err, ERROR_USAGE,
-                          "%s is one release, so there is nothing to bisect: leave out --no-knobs, or name "
-                          "an engine with several releases ('assay engines')",
-                          given_text(options.engine));
+    struct samples samples = {0};
+    int status = NEXT_SAMPLE;
+    for (; status == NEXT_SAMPLE; samples.at++) {
+        struct test_case *test;
+        status = casefile_open_sample(&test, path, &settings->inputs, samples.at, &samples.count, err);
         if (!status)
-            status = report(&bisect, test, settings, err);
-        bisect_release(&bisect);
+            status = casefile_rewrite(&test, path, err);
+        if (!status)
+            status = bisect_sample(settings, test, registry, &samples, err);
+        test_case_free(test);
     }
-    test_case_free(test);
     return status;
 }
 
@@ -358,7 +391,8 @@ const struct command command_bisect = {
         "refused or fatal. Every second release is run first, then every change between neighbours is\n"
         "bisected. So a fault that comes and goes several times is seen, but not one of a single release\n"
         "between two good ones: --step 1 runs every release. The reference judges, and the expected outputs\n"
-        "of the case where its folder has some.\n"
+        "of the case where its folder has some. Of several samples the first that is bad in some release is\n"
+        "told of.\n"
         "\n"
         "On the last bad release it then tries each value of each knob, and looks for a smallest set of\n"
         "optimiser passes without which the fault is gone, where the engine can switch off passes by name.\n"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static int open_model(struct test_case **test, const char *path, const struct input_settings *settings,
-                      struct error *err)
+                      size_t sample, size_t *samples, struct error *err)
 {
     struct inputs inputs = {0};
     struct model *model;
@@ -20,9 +20,11 @@ static int open_model(struct test_case **test, const char *path, const struct in
     test_case_set_name(*test, path);
     int status = inputs_from_settings(&inputs, model, settings, err);
     if (!status)
-        status = inputs_get(&inputs, 0, &(*test)->inputs, err);
-    if (!status)
+        status = inputs_get(&inputs, sample, &(*test)->inputs, err);
+    if (!status) {
         (*test)->n_inputs = inputs.count;
+        *samples = inputs.samples;
+    }
     inputs_release(&inputs);
     return status;
 }
@@ -30,9 +32,18 @@ static int open_model(struct test_case **test, const char *path, const struct in
 int casefile_open(struct test_case **test, const char *path, const struct input_settings *settings,
                   struct error *err)
 {
+    return casefile_open_sample(test, path, settings, 0, NULL, err);
+}
+
+int casefile_open_sample(struct test_case **test, const char *path, const struct input_settings *settings,
+                         size_t sample, size_t *samples, struct error *err)
+{
+    size_t count = 1;
     *test = NULL;
-    int status =
-        file_is_folder(path) ? suite_load_one(path, test, err) : open_model(test, path, settings, err);
+    int status = file_is_folder(path) ? suite_load_one(path, test, err)
+                                      : open_model(test, path, settings, sample, &count, err);
+    if (samples)
+        *samples = count;
     if (!status) {
         test_case_set_recipe(*test, (*test)->name);
         return 0;

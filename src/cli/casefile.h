@@ -15,6 +15,10 @@
 int casefile_open(struct test_case **test, const char *path, const struct input_settings *settings,
                   struct error *err);
 
+/* The same for another sample than the first. *samples, unless NULL, becomes the number that there are. */
+int casefile_open_sample(struct test_case **test, const char *path, const struct input_settings *settings,
+                         size_t sample, size_t *samples, struct error *err);
+
 /*
  * For commands that need the whole model in one file. A model that is too large for that (2 GB) is replaced
  * by its part at fault, which is found by running it on engine number `engine` of the pool.

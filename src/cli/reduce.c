@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "case/backend_suite.h"
 #include "cli/casefile.h"
+#include "cli/judge_first.h"
 #include "case/case_answers.h"
 #include "findings/bundle.h"
 #include "model/onnx.h"
@@ -177,13 +178,41 @@ static int reduce_pair(struct test_case **smaller, const struct test_case *from,
     return error_set(err, why.code, "%s", why.message);
 }
 
-static int reduce_file(const struct settings *settings, const char *path, struct session *session,
-                       struct error *err)
+/* The engine does not fail: what it does is said as compare says it. Returns the exit status, or -1. */
+static int say_right(const struct judged_first *judged, const char *path, const struct settings *settings,
+                     struct error *err)
 {
-    struct test_case *from;
+    struct common screen = settings->common;
+    struct str out;
+    screen.output = NULL; /* -o is the folder */
+    str_init(&out);
+    if (settings->common.format == FORMAT_JSON) {
+        struct json json;
+        output_json(&json, &out, true);
+        json_string(&json, "answer", judged->line);
+        json_string(&json, "case", path);
+        json_string(&json, "engine", given_text(settings->common.engines.items[0]));
+        json_string(&json, "verdict", verdict_name(judged->kind));
+        json_string(&json, "folder", NULL);
+        json_end(&json);
+        str_add(&out, "\n");
+    } else {
+        judged_first_say(judged, "reduce", &out);
+    }
+    int status = output_write(&screen, &out, err);
+    str_release(&out);
+    return status ? -1 : judged->status;
+}
+
+static int reduce_file(const struct settings *settings, const char *path, struct session *session,
+                       struct test_case **opened, struct error *err)
+{
     struct small small = {0};
-    int status = casefile_open(&from, path, &settings->inputs, err);
-    if (!status) {
+    struct judged_first judged = {0};
+    int status = judge_first(&judged, opened, path, &settings->inputs, session, err);
+    if (!status && judged.right) {
+        status = say_right(&judged, path, settings, err);
+    } else if (!status) {
         struct reduce_options options = {
             .pool = session->panel.pool,
             .engine = 0,
@@ -195,9 +224,8 @@ static int reduce_file(const struct settings *settings, const char *path, struct
             .progress = true,
         };
         struct test_case *smaller;
-        status = casefile_in_one_piece(&from, session->panel.pool, 0, err);
-        if (!status)
-            status = casefile_rewrite(&from, path, err);
+        status = casefile_in_one_piece(opened, session->panel.pool, 0, err);
+        const struct test_case *from = *opened;
         if (!status)
             status = from->equivalence ? reduce_pair(&smaller, from, session, &options, &small.stats, err)
                                        : reduce_case(&smaller, from, &options, &small.stats, err);
@@ -206,25 +234,15 @@ static int reduce_file(const struct settings *settings, const char *path, struct
     }
     test_case_free(small.test);
     test_case_free(small.rewritten);
-    test_case_free(from);
+    judged_first_release(&judged);
     return status;
-}
-
-/* Whether it is a folder of a finding that takes two equivalent forms, or another way of running, to show. */
-static bool is_pair(const char *path)
-{
-    struct arena arena;
-    struct bundle bundle;
-    arena_init(&arena);
-    bool pair = file_is_folder(path) && !bundle_read_path(&bundle, path, &arena, NULL) && *bundle.rewriting;
-    arena_release(&arena);
-    return pair;
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
-    struct session session;
+    struct session session = {0};
+    struct test_case *test = NULL;
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give one case: a folder, or a model");
     if (settings->common.engines.count != 1)
@@ -232,10 +250,15 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     const char *const inputs[] = {words->items[0], settings->inputs.data};
     if (output_check_bundle(&settings->common, inputs, 2, err))
         return -1;
-    int status = session_open(&session, &settings->common, 1, is_pair(words->items[0]), err);
+    int status = casefile_open(&test, words->items[0], &settings->inputs, err);
     if (!status)
-        status = reduce_file(settings, words->items[0], &session, err);
+        status = casefile_rewrite(&test, words->items[0], err);
+    if (!status)
+        status = session_open(&session, &settings->common, 1, true, err);
+    if (!status)
+        status = reduce_file(settings, words->items[0], &session, &test, err);
     session_close(&session);
+    test_case_free(test);
     return status;
 }
 
@@ -266,8 +289,11 @@ const struct command command_reduce = {
         "larger than rounding can explain, or the engine refuses it although it is valid. A model over 2 GB\n"
         "does not fit into one file; then the nodes that localize finds at fault are reduced.\n"
         "\n"
-        "The exit status is 1 when a small failing case was found, 2 when the engine does not fail on "
-        "CASE.\n",
+        "The engine is judged first, as compare does it, on all samples; of several the one on which it "
+        "fails\n"
+        "is reduced. The exit status is 1 when a small failing case was found, 0 when the engine computes "
+        "CASE\n"
+        "correctly, so that there is nothing to reduce, 2 when that could not be judged.\n",
     .examples = "  assay reduce findings/1f3a -e onnxruntime@1.30.0 -o small/\n"
                 "  assay reduce model.onnx --data data/ -e onnxruntime@1.30.0:opt=all --time 60s\n",
     .options = options,

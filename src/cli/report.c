@@ -6,7 +6,7 @@
 #include "base/wrap.h"
 #include "campaign/follow_up.h"
 #include "cli/casefile.h"
-#include "cli/common.h"
+#include "cli/judge_first.h"
 #include "findings/campaign_view.h"
 #include "report/fault_map.h"
 #include "report/text_table.h"
@@ -232,11 +232,55 @@ static int say_gone(const char *path, const char *engine, const struct verdict *
     return standing_status(&standing);
 }
 
+/* Whether the engine shows a failure in a new process, run twice: what depends on memory, or on chance. */
+static bool fails_afresh(const struct places *places, struct test_case *test)
+{
+    struct trial_done trial;
+    struct signature signature;
+    if (follow_up_try(places->options.panel, test, &trial, NULL))
+        return true; /* whatever is wrong is said by what follows */
+    bool fails = follow_up_signature(places->options.panel, 0, &trial, &signature);
+    trial_done_release(&trial);
+    return fails;
+}
+
+/* Judges the case and, where something is wrong with it, reduces and bundles it. */
+static int follow_case(const struct settings *settings, const char *path, struct places *places,
+                       struct test_case **test, struct error *err)
+{
+    const struct panel *panel = &places->session.panel;
+    struct judged_first judged = {0};
+    struct follow_up_done done = {0};
+    int status = judge_first(&judged, test, path, &settings->inputs, &places->session, err);
+    if (status == 0 && judged.right && (judged.samples > 1 || !fails_afresh(places, *test))) {
+        struct str out;
+        str_init(&out);
+        judged_first_say(&judged, "report", &out);
+        wrap_print(stdout, out.data);
+        str_release(&out);
+        status = judged.status;
+        goto out;
+    }
+    if (status == 0)
+        status = casefile_in_one_piece(test, panel->pool, panel->engines[0], err);
+    if (status == 0)
+        status = follow_up_case(&places->options, *test, settings->common.output, &done, err);
+    if (status == 0 && done.end == FOLLOW_UP_GONE) {
+        status = say_gone(path, given_text(settings->common.engines.items[0]), &done.verdict, err);
+    } else if (status == 0) {
+        wrap_printf(stdout, "%s: %s, reduced to %zu of %zu nodes, in %s\n", path, done.signature.name,
+                    done.nodes_after, done.nodes_before, settings->common.output);
+        status = STATUS_FINDINGS;
+    }
+out:
+    judged_first_release(&judged);
+    return status;
+}
+
 static int report_case(const struct settings *settings, const char *path, struct error *err)
 {
     struct places places = {0};
     struct test_case *test = NULL;
-    struct follow_up_done done;
     if (!settings->common.output)
         return error_set(err, ERROR_USAGE, "name the folder for the bundle of %s with -o", path);
     const char *const inputs[] = {path, settings->inputs.data};
@@ -244,22 +288,14 @@ static int report_case(const struct settings *settings, const char *path, struct
         return -1;
     int status = casefile_open(&test, path, &settings->inputs, err);
     if (status == 0)
-        status = places_open(&places, settings, &settings->common.engines, err);
-    if (status == 0)
-        status =
-            casefile_in_one_piece(&test, places.session.panel.pool, places.session.panel.engines[0], err);
-    if (status == 0)
         status = casefile_rewrite(&test, path, err);
     if (status == 0)
-        status = follow_up_case(&places.options, test, settings->common.output, &done, err);
-    if (status == 0 && done.end == FOLLOW_UP_GONE)
-        status = say_gone(path, given_text(settings->common.engines.items[0]), &done.verdict, err);
-    else if (status == 0)
-        wrap_printf(stdout, "%s: %s, reduced to %zu of %zu nodes, in %s\n", path, done.signature.name,
-                    done.nodes_after, done.nodes_before, settings->common.output);
+        status = places_open(&places, settings, &settings->common.engines, err);
+    if (status == 0)
+        status = follow_case(settings, path, &places, &test, err);
     session_close(&places.session);
     test_case_free(test);
-    return status ? status : done.end == FOLLOW_UP_GONE ? STATUS_AGREE : STATUS_FINDINGS;
+    return status;
 }
 
 static bool is_case(const char *path)
@@ -325,6 +361,7 @@ static const struct cli_option options[] = {
      "only this finding, by its name or the start of it"},
     {0, "again", OPTION_FLAG, NULL, offsetof(struct settings, again),
      "write existing bundles again (those of fuzz lack the other releases), known issues included"},
+    COMMON_INPUTS(struct settings),
     COMMON_KNOWN(struct settings),
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce), "do not reduce the cases"},
     {0, "reduce-time", OPTION_TIME, "TIME", offsetof(struct settings, reduce_time),
@@ -339,19 +376,28 @@ static const struct cli_option options[] = {
     COMMON_FORCE(struct settings, "overwrite the file; replace the folder where it is a bundle of Assay's"),
 };
 
+static const struct settings defaults = {.inputs = {.seed = 1}};
+
 const struct command command_report = {
     .name = "report",
     .summary = "bundles and reports of what a campaign found",
     .usage = "DIR [OPTION...] | CASE -e ENGINE... -o BUNDLE [OPTION...]",
-    .about = "For each finding of a campaign that has no bundle yet: makes the case again, runs it, tries it "
-             "on the\n"
-             "engine's other releases and writes it to DIR/findings/NAME with a report for the engine's\n"
-             "maintainers. DIR/findings/README.md lists all of them.\n",
+    .about =
+        "For each finding of a campaign that has no bundle yet: makes the case again, runs it, tries it "
+        "on the\n"
+        "engine's other releases and writes it to DIR/findings/NAME with a report for the engine's\n"
+        "maintainers. DIR/findings/README.md lists all of them.\n"
+        "\n"
+        "Of a case (a folder, or a model with inputs) the engine is judged first, as compare does it, on "
+        "all\n"
+        "samples; the one on which it fails is reported. Where it fails on none, that is said, with status "
+        "0.\n",
     .examples = "  assay report campaign\n"
                 "  assay report campaign --show wrong-resize --again\n"
                 "  assay report my-case -e onnxruntime@1.30.0 -o my-bundle\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .defaults = &defaults,
     .settings_size = sizeof(struct settings),
     .run = run,
 };

@@ -160,7 +160,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     {0, "apply", OPTION_TEXT, "REWRITING", offsetof(struct settings, apply),
      "rewrite MODEL, and write it with its inputs to the folder of -o, as a case"},
-    COMMON_INPUTS(struct settings),
+    COMMON_INPUTS_ONE(struct settings),
     COMMON_OUTPUT(struct settings, "text|json|markdown"),
 };
 

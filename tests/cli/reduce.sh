@@ -34,5 +34,29 @@ agraph (float[4] a, bool q) => (float[12] y) {
 }
 END
 assay reduce if.onnx -e reference:fault=concat-three
+# What is right is said as compare says it, and as soon: in no more than twice the time that a processor works for it.
 assay reduce concat.onnx -e reference
+assay reduce concat.onnx -e reference --format json
+TIMEFORMAT='%U %S'
+net=$source/models/resnet20/resnet20.onnx
+work() { { time "$build/src/cli/assay" "$@" -e reference:round=on >said 2>&1; } 2>&1 | awk '{ print $1 + $2 }'; }
+compare=$(work compare "$net")
+for command in reduce report; do
+    took=$(work $command "$net" -o bundle)
+    tail -n 1 said
+    awk "BEGIN { exit !($took <= 2 * $compare + 0.2) }" || echo "$command took $took s of work, and compare $compare s"
+done
+ls bundle 2>&1
+# Of several samples the one on which the engine fails is reduced, reported and bisected.
+model cast.onnx <<'END'
+<ir_version: 7, opset_import: ["": 13]> g (float[1] x) => (int8[1] y) { n = Neg(x) y = Cast<to = 3>(n) }
+END
+fault=reference:fault=cast-f32-int8
+assay run cast.onnx -n 6 -e $fault --format json | grep -A 1 first
+assay reduce cast.onnx -n 1 -e $fault
+assay reduce cast.onnx -n 6 -e $fault -o six
+assay report cast.onnx -n 6 -e $fault -o six-reported | sed -E 's/-[0-9a-f]{12}/-HASH/'
+assay bisect cast.onnx -n 6 -e $fault
+assay bisect cast.onnx -n 6 -e reference
+assay rules --apply identity@y cast.onnx -n 2 -o rewritten
 assay reduce concat.onnx

@@ -1,0 +1,32 @@
+/*
+ * What an engine makes of a case, before a command goes to work on it: judged as `assay compare` judges it,
+ * on all samples of --data or --random. Where the engine fails, the sample on which it does is the case;
+ * where it does not, there is nothing to work on, and that is said at once.
+ */
+#ifndef CLI_JUDGE_FIRST_H
+#define CLI_JUDGE_FIRST_H
+
+#include "case/test_case.h"
+#include "cli/common.h"
+
+struct judged_first {
+    bool right;          /* it answered every sample, and nothing is wrong: there is no failure to work on */
+    char *answer, *line; /* heap: what `assay compare` answers, in lines and in one; else NULL */
+    enum verdict_kind kind; /* of `right` */
+    int status;             /* for the command to exit with, of `right` */
+    size_t sample, samples; /* the one that *test is, and how many there are */
+};
+
+/*
+ * Judges the first engine of the session, which has the reference. *test is the case that casefile_open made
+ * of `path`; where it has several samples and the engine fails on another than the first, that one replaces
+ * it. A case that takes more than an answer to judge (two forms, gradients, a forbidden model) is not judged.
+ * The caller releases *judged, also after a failure.
+ */
+int judge_first(struct judged_first *judged, struct test_case **test, const char *path,
+                const struct input_settings *settings, struct session *session, struct error *err);
+/* Appends what is said of an engine that is right: the answer, and that there is nothing to `work`. */
+void judged_first_say(const struct judged_first *judged, const char *work, struct str *out);
+void judged_first_release(struct judged_first *judged);
+
+#endif
