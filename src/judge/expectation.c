@@ -246,6 +246,13 @@ static enum expectation decide(const struct verdict *verdict, const struct dispu
     return dispute->undecided ? EXPECTATION_UNTOLD : EXPECTATION_ROUNDING;
 }
 
+/* Whether the verdict says already why the answer cannot be called right or wrong. */
+static bool is_explained(const struct verdict *verdict)
+{
+    return verdict_is(verdict->kind, CLASS_OPEN | CLASS_SUSPECT) ||
+           (verdict_is(verdict->kind, CLASS_DOUBT) && !verdict->no_evidence);
+}
+
 void expectation_decide(struct verdict *verdict, const struct dispute *dispute,
                         const struct expectation_known *known)
 {
@@ -257,7 +264,7 @@ void expectation_decide(struct verdict *verdict, const struct dispute *dispute,
         break;
     case EXPECTATION_ALONE:
     case EXPECTATION_WIDE:
-        if (verdict_is(verdict->kind, CLASS_OPEN | CLASS_SUSPECT))
+        if (is_explained(verdict))
             break;
         verdict->kind = VERDICT_SUSPECT;
         verdict_say(verdict, "%s, and %s which of the two is wrong", dispute->text,
