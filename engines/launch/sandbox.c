@@ -26,7 +26,8 @@ enum { PATIENCE_MS = 300, LOOK_MS = 1, MS = 1000 * 1000 };
 /* What the process that stays outside knows about the one that becomes the engine. */
 struct keeper {
     pid_t engine;
-    pid_t first; /* of the namespace of processes: with its end all others in it end; 0: there is none */
+    pid_t first; /* of the namespace of processes: with its end all others in it end; 0: there is none, -1: it
+                    was buried */
     bool scoped; /* signals of ours reach nobody but the engine's processes */
     bool free;   /* there are no walls: it may become any user that root can */
 };
@@ -148,8 +149,10 @@ static void kill_children(void)
  * the kernel sends to all of them at once. */
 static void end_all(const struct keeper *keeper)
 {
-    if (keeper->first)
+    if (keeper->first > 0)
         kill(keeper->first, SIGKILL);
+    else if (keeper->first < 0)
+        return; /* its number may be another process's by now */
     else if (keeper->scoped)
         kill(-1, SIGKILL);
     else
@@ -164,7 +167,7 @@ static long now_ms(void)
 }
 
 /* Buries what has ended; true when nothing is left. *status: of the engine, once *ended. */
-static bool bury(const struct keeper *keeper, bool *ended, int *status)
+static bool bury(struct keeper *keeper, bool *ended, int *status)
 {
     for (;;) {
         int how;
@@ -173,6 +176,8 @@ static bool bury(const struct keeper *keeper, bool *ended, int *status)
             return false;
         if (pid < 0 && errno != EINTR)
             return true;
+        if (pid > 0 && pid == keeper->first)
+            keeper->first = -1;
         if (pid == keeper->engine) {
             *status = how;
             *ended = true;
@@ -195,7 +200,7 @@ __attribute__((noreturn)) static void end_alike(int number, int status)
 
 /* Waits for the engine's end, and ends as it did when nothing of it is left. One that was to be ended was
  * killed, even if it happened to end by itself before. */
-__attribute__((noreturn)) static void keep(const struct keeper *keeper, const sigset_t *awaited)
+__attribute__((noreturn)) static void keep(struct keeper *keeper, const sigset_t *awaited)
 {
     bool ended = false, asked = false;
     int status = 0;

@@ -156,6 +156,26 @@ static struct given_labels *labels_of(const struct command *command, const char 
     return NULL;
 }
 
+/* What a campaign gives to engines: several times the usual, but no more, unless the user typed the same. */
+static int check_limits(const struct command *command, const struct limits *typed, const char *campaign,
+                        const void *settings, struct error *err)
+{
+    enum { TIMES = 10 };
+    struct limits usual = cli_limits(command, command->defaults), read = cli_limits(command, settings);
+    if (read.seconds > TIMES * usual.seconds && read.seconds != typed->seconds)
+        return error_set(err, ERROR_USAGE,
+                         "the campaign %s gives an engine %.4g s for a request, and others may set %.4g s at "
+                         "most; type --deadline=%.17g, too, if you want that",
+                         campaign, read.seconds, TIMES * usual.seconds, read.seconds);
+    if (read.bytes / TIMES > usual.bytes && read.bytes != typed->bytes)
+        return error_set(
+            err, ERROR_USAGE,
+            "the campaign %s gives an engine %zu MB of memory, and others may set %zu MB at most; "
+            "type --memory=%zu, too, if you want that",
+            campaign, read.bytes >> 20, TIMES * (usual.bytes >> 20), read.bytes);
+    return 0;
+}
+
 /* Puts the named options back to their defaults, then reads the lines. Engines in them are foreign, unless
  * the user typed the same. */
 static int read_lines(const struct command *command, const char *const *names, const char *stored,
@@ -166,6 +186,7 @@ static int read_lines(const struct command *command, const char *const *names, c
     int count = 0;
     struct given_labels *labels = labels_of(command, names, settings);
     struct given_labels typed = labels ? *labels : (struct given_labels){0};
+    struct limits limits = cli_limits(command, settings);
     for (size_t i = 0; i < command->n_options; i++) {
         const struct cli_option *option = &command->options[i];
         if (is_named(names, option->name, strlen(option->name)))
@@ -187,7 +208,7 @@ static int read_lines(const struct command *command, const char *const *names, c
         return error_prefix(err, "the options of the campaign are damaged");
     if (labels)
         given_vouched(labels, &typed);
-    return 0;
+    return check_limits(command, &limits, campaign, settings, err);
 }
 
 int shared_options_agree(const struct command *command, const char *const *names,

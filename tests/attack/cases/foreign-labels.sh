@@ -45,7 +45,7 @@ for label in identity:save=new bad:mode=new bad:mode=pipe hostile:mode=link refe
     holds replay bundle "${own[@]}" --sandbox strict
     changed "replay of $label"
     [ "$status" = 2 ] || fail "status $status of replay with $label"
-    says '-e' err
+    grep -qF -e "no engine '${label%%:*}'" -e '-e' err || { cat err; fail "nobody says what to do about $label"; }
     cp -r found other
     python3 -c 'import sqlite3, sys; base = sqlite3.connect("other/assay.db"); base.execute("UPDATE engines SET label = ?", sys.argv[1:]); base.commit()' "$label"
     holds report other --no-bisect --no-reduce "${own[@]}"

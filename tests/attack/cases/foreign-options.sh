@@ -15,7 +15,7 @@ SQL
     holds fuzz --db "$url" --campaign c --time 1s --sandbox strict
     [ -z "$(ls -A .ssh)" ] || fail "a file was made by joining with $label"
     [ "$status" = 2 ] || fail "status $status of joining with $label"
-    says '-e' err
+    grep -qF -e "no engine '${label%%:*}'" -e '-e' err || { cat err; fail "nobody says what to do about $label"; }
 done
 # What the user types as well is the user's.
 psql -q -v label="identity:save=new" "$url" >/dev/null <<'SQL'
@@ -25,6 +25,16 @@ holds fuzz --db "$url" --campaign c --time 1s
 says 'the campaign c sets the knob save of identity' err
 holds fuzz --db "$url" --campaign c --time 1s -e identity:save=new
 ! grep -q 'sets the knob save' err || fail "a label that the user typed is refused"
+# Limits that hold a worker for a day, or take all of its memory.
+for limit in deadline=86400 memory=1099511627776; do
+    psql -q -v limit="$limit" "$url" >/dev/null <<'SQL'
+UPDATE assay_c.state SET value = '--engine=identity' || E'\n' || '--' || :'limit' WHERE name = 'fuzz-words';
+SQL
+    holds fuzz --db "$url" --campaign c --time 1s
+    says "type --$limit, too" err
+    holds fuzz --db "$url" --campaign c --time 1s "--$limit"
+    ! grep -q 'too, if you want' err || fail "a limit that the user typed is refused"
+done
 # Patterns that take for ever.
 psql -q "$url" >/dev/null <<'SQL'
 UPDATE assay_c.state SET value = '--engine=identity' || E'\n' || '--only-blocks=' || repeat('*e', 40) || '!' WHERE name = 'fuzz-words';
