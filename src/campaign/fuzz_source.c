@@ -394,6 +394,8 @@ int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_cas
     *node = (size_t)NO_NODE;
     generate.record = &source->records[0];
     avoid(source, index, &generate);
+    /* A value that is an output cannot be fused away, so only every second graph has such. */
+    generate.show = index % 2 == 0 && !generate.gradients;
     bool has_single = !source->options.only_blocks || source->single.length;
     if (!blocks && index % 3 == 0 && has_single) {
         status = make_one(source, index, &generate, out, err);

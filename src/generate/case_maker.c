@@ -239,7 +239,32 @@ void maker_rollback(struct maker *m, const struct maker_mark *mark)
     graph->n_initializer = mark->initializers;
 }
 
-struct test_case *maker_finish(struct maker *m, bool shapeless)
+static bool is_last(const struct maker *m, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < node->n_output; i++) {
+        const struct maker_value *made = maker_find(m, node->output[i]);
+        if (made && made->uses)
+            return false;
+    }
+    return true;
+}
+
+/* A value that one node alone uses, the last one. */
+static void show_hidden(struct maker *m)
+{
+    const Onnx__GraphProto *graph = m->model->graph;
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const Onnx__NodeProto *node = graph->node[i];
+        const struct op *op = op_of(node);
+        for (size_t k = 0; op && op_hides(op) && is_last(m, node) && k < node->n_input; k++) {
+            const struct maker_value *value = *node->input[k] ? maker_find(m, node->input[k]) : NULL;
+            if (value && value->made && value->uses == 1)
+                model_add_output(m->model, value->name, value->value.type, &value->value.shape);
+        }
+    }
+}
+
+struct test_case *maker_finish(struct maker *m, bool shapeless, bool show)
 {
     for (size_t i = 0; i < m->n_values; i++) {
         const struct maker_value *value = &m->values[i];
@@ -247,6 +272,8 @@ struct test_case *maker_finish(struct maker *m, bool shapeless)
             model_add_output(m->model, value->name, value->value.type,
                              shapeless ? NULL : &value->value.shape);
     }
+    if (show)
+        show_hidden(m);
     if (m->record) {
         struct coverage_shapes shapes = {find_shape, m};
         coverage_record_model(m->record, m->model, &shapes);

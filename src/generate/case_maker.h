@@ -64,8 +64,8 @@ struct maker_mark maker_mark(const struct maker *m);
 void maker_rollback(struct maker *m, const struct maker_mark *mark);
 
 /* The finished case, which takes over model and inputs; its recipe is not set yet. With `shapeless`, the
- * outputs have no shapes. */
-struct test_case *maker_finish(struct maker *m, bool shapeless);
+ * outputs have no shapes; with `show`, what the last operators hide is an output (generate_options). */
+struct test_case *maker_finish(struct maker *m, bool shapeless, bool show);
 
 /* Makes the finished case number `index` ask for gradients when the options say so; frees it when that
  * fails. */

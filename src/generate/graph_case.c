@@ -199,7 +199,7 @@ int generate_graph(uint64_t seed, uint64_t index, const struct generate_options 
     if (!result) {
         struct generate_options made = *options;
         made.skip = g.skip.data;
-        *out = maker_finish(&g.m, false);
+        *out = maker_finish(&g.m, false, options->show);
         free((*out)->recipe);
         (*out)->recipe = recipe_text("graph", seed, index, &made);
         result = maker_ask(out, seed, index, options, err);

@@ -98,7 +98,7 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
         result = illegal_apply(&d, rng_split(&rng, 3), note, err);
     if (!result) {
         maker_keep(&m, &d, outputs);
-        *out = maker_finish(&m, options->illegal);
+        *out = maker_finish(&m, options->illegal, false);
     }
     for (size_t i = 0; i < 64; i++)
         bounded_release(&outputs[i]);

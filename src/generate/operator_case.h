@@ -29,6 +29,9 @@ struct generate_options {
     /* The case asks for gradients (case/case_gradient.h): only operators that the reference differentiates or
      * whose derivative is 0, and single operators of floating-point type. */
     bool gradients;
+    /* What an operator that hides errors (op_hides) is given, and nothing but that operator shows in the
+     * outputs, is an output too. */
+    bool show;
     int min_nodes, max_nodes; /* graphs; 0: 2 and 20 */
     int rank;                 /* one operator only: of the primary input, plus 1; 0: any */
     uint32_t given;           /* one operator only: which inputs the node has, bit i for input i; 0: any */

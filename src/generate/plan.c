@@ -148,7 +148,11 @@ static char *plan_recipe(const struct planner *g, uint64_t seed, uint64_t index)
 {
     struct plan plan = *g->plan;
     struct generate_options options = {
-        .types = g->options->types, .gradients = g->options->gradients, .skip = g->skip.data};
+        .types = g->options->types,
+        .gradients = g->options->gradients,
+        .show = g->options->show,
+        .skip = g->skip.data,
+    };
     struct str text;
     plan.fill = (int)g->fill + 1;
     plan.opset = g->m.opset;
@@ -189,7 +193,7 @@ int generate_plan(uint64_t seed, uint64_t index, const struct plan *plan,
         result =
             error_set(err, ERROR_NOT_FOUND, "none of the plan's blocks can be placed at opset %d", g.m.opset);
     if (!result) {
-        *out = maker_finish(&g.m, false);
+        *out = maker_finish(&g.m, false, g.options->show);
         free((*out)->recipe);
         (*out)->recipe = plan_recipe(&g, seed, index);
         result = maker_ask(out, seed, index, g.options, err);

@@ -50,6 +50,8 @@ char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct 
         str_add(&s, " illegal");
     if (options->gradients)
         str_add(&s, " gradients");
+    if (options->show)
+        str_add(&s, " show");
     if (options->min_nodes || options->max_nodes)
         str_printf(&s, " nodes=%d..%d", options->min_nodes, options->max_nodes);
     if (options->skip && *options->skip)
@@ -125,14 +127,26 @@ static int parse_rank(const char *text, int *rank)
     return 0;
 }
 
+static int parse_flag(const char *word, struct generate_options *options)
+{
+    struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {
+        {"illegal", &options->illegal}, {"gradients", &options->gradients}, {"show", &options->show}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(word, flags[i].name) == 0) {
+            *flags[i].flag = true;
+            return 0;
+        }
+    return -1;
+}
+
 static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct generate_options *options)
 {
     char *value = strchr(word, '=');
-    if (!value) {
-        options->illegal = options->illegal || strcmp(word, "illegal") == 0;
-        options->gradients = options->gradients || strcmp(word, "gradients") == 0;
-        return strcmp(word, "illegal") == 0 || strcmp(word, "gradients") == 0 ? 0 : -1;
-    }
+    if (!value)
+        return parse_flag(word, options);
     *value++ = 0;
     if (strcmp(word, "seed") == 0)
         return parse_number(value, seed);
