@@ -99,6 +99,10 @@ struct fuzz_status {
 
 void fuzz_status_release(struct fuzz_status *status);
 
+/* Of the engine with the fewest, how many answers were judged. One that was only compared with the answers of
+ * other engines was not. */
+uint64_t fuzz_judged(const struct fuzz_status *status);
+
 /*
  * What the campaign means for the exit status. A few answers that are missing or cannot be judged are normal;
  * an engine of which no answer was judged is trouble.

@@ -91,11 +91,28 @@ void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
         status->engines[done->n_engines].busy += seconds_of(&done->reference);
 }
 
-static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, struct standing *standing)
+static void count_heard(const struct fuzz_engine *engine, uint64_t heard[HEARD_COUNT])
 {
-    uint64_t heard[HEARD_COUNT] = {0};
+    memset(heard, 0, HEARD_COUNT * sizeof *heard);
     for (int kind = 0; kind < VERDICT_COUNT; kind++)
         heard[verdict_row((enum verdict_kind)kind)->heard] += engine->verdicts[kind];
+}
+
+uint64_t fuzz_judged(const struct fuzz_status *status)
+{
+    uint64_t fewest = 0, heard[HEARD_COUNT];
+    for (size_t i = 0; i < status->judged_engines; i++) {
+        count_heard(&status->engines[i], heard);
+        uint64_t judged = heard[HEARD_JUDGED] + heard[HEARD_FINDING];
+        fewest = !i || judged < fewest ? judged : fewest;
+    }
+    return fewest;
+}
+
+static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, struct standing *standing)
+{
+    uint64_t heard[HEARD_COUNT];
+    count_heard(engine, heard);
     if (heard[HEARD_JUDGED] || heard[HEARD_FINDING])
         return;
     if (heard[HEARD_UNJUDGED])

@@ -113,6 +113,11 @@ static void stand(const struct checked *entry, const char *const *labels, struct
         else if (!engine->answers[CHECK_SAME])
             standing_trouble(standing, "%s: no rewriting of %s could be compared%s%s", labels[i],
                              file_base(entry->path), *engine->origin.text ? ": " : "", engine->origin.text);
+        else if (engine->answers[CHECK_UNCOMPARED])
+            standing_trouble(standing, "%s: %zu of %zu forms of %s could not be compared", labels[i],
+                             engine->answers[CHECK_UNCOMPARED],
+                             engine->answers[CHECK_UNCOMPARED] + engine->answers[CHECK_SAME],
+                             file_base(entry->path));
     }
 }
 

@@ -32,6 +32,18 @@ static void add_departure(struct answer_scene *scene, size_t engine, const struc
     part->where = scene->wheres[engine].data;
 }
 
+/* A gradient that is zero on every sample, as behind a saturated operator, tells nothing of its operators. */
+static void add_zeros(const struct gradients *g, struct str *out)
+{
+    enum { TOLD = 3 };
+    size_t count = 0;
+    for (size_t k = 0; k < g->count && g->engines; k++)
+        if (g->figures[k].judged && !g->figures[k].varies && count++ < TOLD)
+            str_printf(out, "%sthe gradient by %s is zero everywhere", count > 1 ? "; " : "", g->names[k]);
+    if (count > TOLD)
+        str_printf(out, "; and %zu more", count - TOLD);
+}
+
 static void add_answer(const struct grad_report *report, const char *between, struct str *out)
 {
     const struct gradients *g = report->gradients;
@@ -43,6 +55,8 @@ static void add_answer(const struct grad_report *report, const char *between, st
     scene.answer.plural = true;
     scene.answer.unit = "gradient value";
     scene.answer.standing = report->standing;
+    add_zeros(g, &scene.idle);
+    scene.answer.idle = scene.idle.length ? scene.idle.data : NULL;
     if (report->train)
         str_printf(&scene.evidence, ", %zu steps of training", report->training->steps);
     scene.answer.evidence = scene.evidence.data;

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "config.h"
+#include "judge/standing.h"
 #include "report/text_table.h"
 
 #include <string.h>
@@ -57,12 +58,23 @@ static void add_option(struct table *table, const struct cli_option *option)
     str_release(&text);
 }
 
+/* What status 0 means. */
+static void add_promise(struct str *out, const struct promise *promise)
+{
+    if (!promise)
+        return;
+    str_printf(out,
+               "\nStatus 0 promises, of every engine:\n  answered   %s\n  judged     %s\n  operators  %s\n",
+               promise->answered, promise->judged, promise->operators);
+}
+
 void cli_help(const struct command *command, struct str *out)
 {
     str_printf(out, "assay %s: %s\n\nUsage: assay %s %s\n", command->name, command->summary, command->name,
                command->usage);
     if (command->about)
         str_printf(out, "\n%s", command->about);
+    add_promise(out, standing_promise(command->name));
     str_add(out, "\nOptions:\n");
     struct table table;
     table_init(&table, "ll");

@@ -202,7 +202,10 @@ static void stand(struct work *work)
     const struct localization *found = &work->found;
     enum heard heard = verdict_row(found->kind)->heard;
     bool doubtful = verdict_is(found->kind, CLASS_DOUBT | CLASS_SUSPECT);
-    if (found->local)
+    if (found->local && heard == HEARD_JUDGED && !doubtful && found->n_judged < found->n_nodes)
+        standing_trouble(&work->standing, "%s answered, and %zu of %zu operators could not be judged",
+                         found->engine, found->n_nodes - found->n_judged, found->n_nodes);
+    else if (found->local)
         standing_heard(&work->standing, found->engine, doubtful ? HEARD_UNJUDGED : heard, 1, 1, found->text);
     if (found->swap && found->swapped.n_wrong)
         standing_finding(&work->standing);

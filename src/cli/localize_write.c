@@ -364,6 +364,8 @@ void localize_answer(const struct localize_report *report, const char *between, 
     add_evidence(report, &evidence);
     add_unjudged(report, &unjudged);
     part.where = where.data;
+    if (found->n_judged < found->n_nodes)
+        answer.agrees = "is answered within its error bounds by";
     answer.what = path.data;
     answer.evidence = evidence.data;
     answer.not_judged = unjudged.length ? unjudged.data : NULL;

@@ -69,14 +69,17 @@ static void keep_judgement(struct work *work, size_t engine, size_t step, const 
 {
     struct decode_course *course = &work->decode->courses[engine];
     struct arena *arena = &work->decode->arena;
-    bool right = verdict_is(found->kind, CLASS_AGREES | CLASS_IMPRECISE);
+    bool every = found->n_judged == found->n_nodes;
+    bool right = verdict_is(found->kind, CLASS_AGREES | CLASS_IMPRECISE) && every;
     course->judged++;
     course->right += right;
     if (verdict_is_finding(found->kind)) {
         course->fault.step = step;
         place_fault(&course->fault, &work->decode->decoder, which, found, arena);
     } else if (!right && !course->unjudged) {
-        course->unjudged = arena_strdup(arena, found->text);
+        course->unjudged = every ? arena_strdup(arena, found->text)
+                                 : arena_printf(arena, "%zu of %zu operators could not be judged",
+                                                found->n_nodes - found->n_judged, found->n_nodes);
     }
 }
 

@@ -105,6 +105,8 @@ static void count_elements(struct gradients *g, size_t engine, const struct resu
         figures->undecided += verdict.undecided;
         figures->open += verdict.open;
         figures->factor = fmax(figures->factor, verdict.factor);
+        for (size_t i = 0; i < expected.count && !figures->varies; i++)
+            figures->varies = expected.value[i] != 0;
         bounded_release(&expected);
     }
 }

@@ -18,6 +18,7 @@ struct gradients_options {
 struct gradient_figures {
     size_t total, judged, wrong, undecided, open; /* elements */
     double factor;                                /* largest error divided by its hard bound */
+    bool varies; /* some element was expected to be other than zero, on some sample */
 };
 
 struct gradients {

@@ -77,3 +77,66 @@ int standing_status(const struct standing *standing)
         return STATUS_FINDINGS;
     return standing->troubles || standing->mistakes ? STATUS_TROUBLE : STATUS_AGREE;
 }
+
+static const struct promise promises[] = {
+    {.command = "run", .answered = "every sample", .judged = "nothing", .operators = "none"},
+    {.command = "compare",
+     .answered = "every sample",
+     .judged = "the outputs of every sample; with --judge N, of N spread evenly and of the worst",
+     .operators = "every one, on at least one sample"},
+    {.command = "localize",
+     .answered = "the sample examined",
+     .judged = "its outputs",
+     .operators = "every one, on that sample"},
+    {.command = "conform",
+     .answered = "every case that it supports, at least one",
+     .judged = "the outputs of every case, as expected or by the reference",
+     .operators = "every one that the reference knows, of cases with several"},
+    {.command = "replay",
+     .answered = "every finding that it supports",
+     .judged = "the outputs of every finding, as expected or by the reference",
+     .operators = "every one that the reference knows, of findings with several"},
+    {.command = "check",
+     .answered = "the model, and every form that has nothing new to it",
+     .judged = "the outputs of every such form, against those of the model as it is",
+     .operators = "none"},
+    {.command = "fuzz",
+     .answered = "some cases",
+     .judged = "as many answers as the evidence says",
+     .operators = "those whose values are outputs: what the last operators would hide is made one"},
+    {.command = "search",
+     .answered = "some changed samples",
+     .judged = "as many changed samples as the first sentence says",
+     .operators = "none"},
+    {.command = "grad",
+     .answered = "every sample, and every step of the training",
+     .judged = "every gradient, on every sample and at every step",
+     .operators = "none; gradients that are zero everywhere are named"},
+    {.command = "decode",
+     .answered = "every step",
+     .judged =
+         "every step; with --judge N, N spread evenly, the first, the last and those at which engines part",
+     .operators = "every one, at each step judged"},
+    {.command = "bisect",
+     .answered = "some releases, and what others do not answer they lack",
+     .judged = "the outputs of every sample, on the releases that were run",
+     .operators = "none"},
+    {.command = "report",
+     .answered = "every sample of the case",
+     .judged = "the outputs of every sample",
+     .operators = "every one, on at least one sample"},
+};
+
+size_t standing_promises(const struct promise **rows)
+{
+    *rows = promises;
+    return sizeof promises / sizeof *promises;
+}
+
+const struct promise *standing_promise(const char *command)
+{
+    for (size_t i = 0; i < sizeof promises / sizeof *promises; i++)
+        if (strcmp(promises[i].command, command) == 0)
+            return &promises[i];
+    return NULL;
+}

@@ -41,4 +41,17 @@ void standing_heard(struct standing *standing, const char *engine, enum heard he
 
 int standing_status(const struct standing *standing);
 
+/*
+ * What status 0 of a command promises: the one table, which `assay COMMAND --help` and docs/commands.md show.
+ * A command reports to its standing whatever falls short of its row.
+ */
+struct promise {
+    const char *command;
+    const char *answered;  /* what every engine answered */
+    const char *judged;    /* what was judged of that, and found right */
+    const char *operators; /* which operators of the models were judged by themselves */
+};
+const struct promise *standing_promise(const char *command); /* NULL: its status is about something else */
+size_t standing_promises(const struct promise **rows);       /* all of them */
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "judge/standing.h"
+#include "locate/node_verdict.h"
 #include "locate/rate.h"
 #include "locate/refusal.h"
 #include "locate/second_engine.h"
@@ -78,7 +79,9 @@ static void keep_verdict(struct localizing *localizing, size_t number, const str
     node->wrong = verdict->wrong;
     node->total = verdict->total;
     enum heard heard = verdict_row(verdict->kind)->heard;
-    localizing->result->n_judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
+    /* What the engine replaces by a constant is judged by those who use it. */
+    localizing->result->n_judged +=
+        heard == HEARD_JUDGED || heard == HEARD_FINDING || node_is_folded(&localizing->search.record, number);
     if (!verdict_is(verdict->kind, CLASS_NOTHING)) {
         node->factor = verdict->factor;
         node->deviations = verdict->deviations;

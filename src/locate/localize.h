@@ -66,7 +66,7 @@ struct localization {
     size_t *behind;  /* their numbers, ascending */
     struct verdict verdict; /* on the culprit, with the inputs it had */
     const char *unshown;    /* why the engine did not show its values; NULL when it did */
-    size_t n_judged;        /* number of nodes judged */
+    size_t n_judged;        /* number of nodes judged, or replaced by constants, so that their users were */
     const char *text;       /* one line: "Softmax (node sm3): output y[7] is ..." */
 
     double quartile;          /* the third quartile of all rates; NAN when there are none */

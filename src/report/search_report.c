@@ -50,6 +50,32 @@ static const char *goal_in_words(const char *goal)
                                              : "an answer is beyond its error bound";
 }
 
+/* "18 of them judged by the reference": only these can show a fault. */
+static void add_judged(struct str *out, const struct fuzz_status *status)
+{
+    uint64_t judged = fuzz_judged(status),
+             left = status->cases - (judged < status->cases ? judged : status->cases);
+    answer_add_count(out, (size_t)judged);
+    str_add(out, " of them judged by the reference");
+    if (!left)
+        return;
+    str_add(out, " and ");
+    answer_add_count(out, (size_t)left);
+    str_add(out, status->judged_engines > 1 ? " only compared between engines or not at all" : " not judged");
+}
+
+static void add_clear(struct str *out, const struct fuzz_status *status)
+{
+    uint64_t judged = fuzz_judged(status);
+    if (!judged) {
+        str_add(out, "; no answer was judged, so that no fault of an engine could be found");
+        return;
+    }
+    str_add(out, "; no fault of an engine was found in the ");
+    answer_add_count(out, (size_t)judged);
+    str_add(out, judged == 1 ? " sample that was judged" : " samples that were judged");
+}
+
 void search_answer(struct str *out, const struct fuzz_status *status, const struct standing *standing,
                    const char *between)
 {
@@ -70,9 +96,11 @@ void search_answer(struct str *out, const struct fuzz_status *status, const stru
         str_printf(&said, "; %zu finding%s faults of an engine", status->findings,
                    status->findings == 1 ? " shows" : "s show");
     else
-        str_add(&said, "; no fault of an engine was found");
+        add_clear(&said, status);
     answer_add_count(&evidence, (size_t)status->cases);
-    str_printf(&evidence, " changed samples in %.0f s, from ", status->elapsed);
+    str_printf(&evidence, " changed samples in %.0f s, ", status->elapsed);
+    add_judged(&evidence, status);
+    str_add(&evidence, ", from ");
     text_print(&evidence, status->search_words.start, 0);
     str_add(&evidence, n > 1 ? " for the first model" : "");
     answer_add(out, &(struct answer){.said = said.data, .evidence = evidence.data, .standing = standing},

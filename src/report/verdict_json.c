@@ -85,7 +85,7 @@ static void unexercised_json(struct json *json, const struct operator_evidence *
     json_end(json);
     json_array(json, "not_exercised");
     for (size_t i = 0; i < evidence->n_nodes; i++) {
-        const char *missing = exercise_missing(&evidence->nodes[i].exercise);
+        const char *missing = operator_evidence_missing(evidence, i);
         if (!missing)
             continue;
         node_json(json, &evidence->nodes[i]);

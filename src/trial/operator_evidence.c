@@ -107,12 +107,17 @@ double operator_evidence_error(const struct operator_evidence *evidence)
     return error;
 }
 
+const char *operator_evidence_missing(const struct operator_evidence *evidence, size_t number)
+{
+    return evidence->wrong ? NULL : exercise_missing(&evidence->nodes[number].exercise);
+}
+
 void operator_evidence_idle(const struct operator_evidence *evidence, struct str *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < evidence->n_nodes; i++) {
         const struct node_evidence *node = &evidence->nodes[i];
-        const char *missing = exercise_missing(&node->exercise);
+        const char *missing = operator_evidence_missing(evidence, i);
         if (missing && count++ < TOLD)
             str_printf(out, "%s%s %s: %s", count > 1 ? "; " : "", node->operator, node->name, missing);
     }

@@ -29,6 +29,9 @@ struct operator_evidence {
     struct node_evidence *nodes; /* by number; NULL: no sample was checked */
     size_t failed;               /* samples on which the check could not be made */
     const char *failure;         /* why, on the first of them */
+    /* The engine is wrong on some sample. What that sample exercised is not known, as it is not gone on with
+     * once a fault is found. */
+    bool wrong;
 };
 
 void operator_evidence_add(struct operator_evidence *evidence, struct arena *arena, const struct model *model,
@@ -53,6 +56,10 @@ void operator_evidence_borrowed(const struct operator_evidence *evidence, struct
 
 /* The largest error seen in any operator. */
 double operator_evidence_error(const struct operator_evidence *evidence);
+
+/* What no sample exercised of the node with that number, as in exercise_missing; NULL: nothing, or an engine
+ * that is wrong may have been exercised there. */
+const char *operator_evidence_missing(const struct operator_evidence *evidence, size_t number);
 
 /* Appends what no sample exercised, in words: "If choose: its else branch was not taken; Relu r: ..."; the
  * first few of many. Nothing when there is nothing. */

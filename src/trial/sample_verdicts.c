@@ -430,6 +430,7 @@ static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const s
     overall->settled += settled && suspect;
     overall->resolved += !judged && measure >= MEASURE_UNDECIDED;
     overall->counts[verdict->kind]++;
+    overall->evidence.wrong |= verdict_is_finding(verdict->kind);
     note_heard(verdicts, overall, verdict);
     /* The text is about the expected outputs, not about what settling found. */
     bool told = verdict->expectation != EXPECTATION_NONE && verdict->expectation != EXPECTATION_MET &&
