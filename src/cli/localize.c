@@ -168,6 +168,8 @@ static int locate(struct work *work, struct error *err)
                                    .output = work->found.verdict.output,
                                    .element = work->found.verdict.element},
                  work->found.n_culprits ? NULL : test);
+        if (work->found.unbounded)
+            type_limit_find(&work->class.limit, test, NULL);
         status = work->class.limit.kind ? see_handling(work, test, err) : 0;
     }
     if (status == 0 && work->found.n_culprits && !verdict_is(work->found.kind, CLASS_DEATH))

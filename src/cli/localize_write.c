@@ -240,6 +240,10 @@ static void text_class(const struct localize_report *report, struct str *out)
     struct str text;
     str_init(&text);
     classification_text(&text, report->class);
+    if (!text.length && report->class->limit.kind) {
+        str_add(&text, "beyond its type: ");
+        classification_limit(&text, report->class, report->model);
+    }
     text_print(out, text.data, 0);
     str_add(out, text.length ? "\n" : "");
     str_release(&text);

@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "judge/standing.h"
 #include "locate/node_verdict.h"
+#include "locate/operator_check.h"
 #include "locate/rate.h"
 #include "locate/refusal.h"
 #include "locate/second_engine.h"
@@ -440,10 +441,27 @@ static int localize_refusal(struct localizing *localizing)
     return 0;
 }
 
+/* Judges the nodes as the engine fuses them, where it may do otherwise when its values are exposed. True when
+ * all are right; a group that is wrong is in the settlement. */
+static bool fused_nodes_are_right(struct localizing *localizing)
+{
+    const struct search *search = &localizing->search;
+    struct operator_check check;
+    bool done = operator_check(&check, search->test.which, &search->whole.answer, NULL) == 0;
+    bool right = done && !check.found.count && check.n_checked == check.n_nodes;
+    if (done && check.found.count) {
+        settlement_release(&localizing->settlement);
+        localizing->settlement = check.found;
+        check.found = (struct settlement){0};
+    }
+    operator_check_release(&check);
+    return right;
+}
+
 /*
- * No node is to blame. When exposing the values does not change the answer noticeably and all nodes are
- * right, the whole is right, even where it is too deep to be judged or has an operator that the reference
- * lacks.
+ * No node is to blame. When all nodes are right, and exposing the values does not change the answer
+ * noticeably or they are right as the engine fuses them, too, the whole is right, even where it is too deep
+ * to be judged or has an operator that the reference lacks.
  */
 static int conclude_quiet(struct localizing *localizing)
 {
@@ -456,9 +474,13 @@ static int conclude_quiet(struct localizing *localizing)
     bool unknown = status || verdict_is(settlement->kind, CLASS_UNJUDGED);
     if (!unknown)
         return 0;
-    bool right = judged == all && (!localizing->search.record.changed || localizing->search.groups.close);
-    settlement->kind = settlement->verdict.kind = right ? VERDICT_AGREES : VERDICT_UNDECIDED;
     settlement->count = 0;
+    bool right = judged == all && (!localizing->search.record.changed || localizing->search.groups.close ||
+                                   fused_nodes_are_right(localizing));
+    if (settlement->count)
+        return 0;
+    localizing->result->unbounded = right;
+    settlement->kind = settlement->verdict.kind = right ? VERDICT_AGREES : VERDICT_UNDECIDED;
     snprintf(
         settlement->verdict.text, sizeof settlement->verdict.text,
         judged == all

@@ -65,6 +65,7 @@ struct localization {
     size_t n_behind; /* nodes behind which alone the culprit goes wrong, though their values are right */
     size_t *behind;  /* their numbers, ascending */
     struct verdict verdict; /* on the culprit, with the inputs it had */
+    bool unbounded;         /* it agrees by its nodes alone: the answer as a whole has no finite bound */
     const char *unshown;    /* why the engine did not show its values; NULL when it did */
     size_t n_judged;        /* number of nodes judged, or replaced by constants, so that their users were */
     const char *text;       /* one line: "Softmax (node sm3): output y[7] is ..." */

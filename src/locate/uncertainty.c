@@ -200,15 +200,18 @@ static void say_jump(struct uncertainty *found, const struct watch *watch, const
     const struct bounded *a = call->n_inputs > 0 ? call->inputs[0] : NULL;
     const struct bounded *b = call->n_inputs > 1 ? call->inputs[1] : NULL;
     const struct bounded *out = &call->outputs[0];
+    bool smooth = call->op->slope == SLOPE_EVERYWHERE; /* it compares nothing */
     bool fits = has_values(a) && i < out->count && (a->count == out->count || a->count == 1);
-    bool pair = fits && has_values(b) && b->type == a->type && (b->count == out->count || b->count == 1);
+    bool pair =
+        !smooth && fits && has_values(b) && b->type == a->type && (b->count == out->count || b->count == 1);
     size_t at = fits && a->count > 1 ? i : 0;
     if (pair && say_near(found, "the two values that it compares", a, at, b, b->count > 1 ? i : 0))
         return;
-    if (has_values(a) && i < out->count && a->count != out->count && say_near_in_row(found, call, i))
+    if (!smooth && has_values(a) && i < out->count && a->count != out->count &&
+        say_near_in_row(found, call, i))
         return;
     bool blurred = fits && isfinite(bounded_hard(a, at)) && bounded_hard(a, at) > 0;
-    if (blurred && call->op->slope == SLOPE_EVERYWHERE)
+    if (blurred && smooth)
         say_undefined(found, watch, call, at);
     else if (blurred)
         say(found, ": its input %.9Lg may be off by %.3g, which reaches across a jump", a->value[at],

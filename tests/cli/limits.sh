@@ -19,10 +19,25 @@ said compare half.onnx --data tiny.npy -e reference:round=on
 # Within the type nothing is named.
 npy small.npy '<f4' '1, 4' '\0\0\100\100\0\0\200\300\0\0\240\101\0\0\200\077'
 said compare half.onnx --data small.npy -e reference:round=on
-# Rounding that adds up over layers is no overflow.
+# Pow as exporters write a norm: the node whose result does not fit is named, and not the mean that reads it.
+model norm.onnx <<'END'
+<ir_version: 8, opset_import: ["": 17]> g (float16[N, 4] x) => (float16[N, 4] y) <float[1] two = {2}> {
+    e = Cast<to = 10>(two)
+    pow = Pow(x, e)
+    mean = ReduceMean<axes = [-1]>(pow)
+    root = Sqrt(mean)
+    y = Div(x, root)
+}
+END
+# 300, -400, 20 and 1 in float16.
+npy halves.npy '<f2' '1, 4' '\260\134\100\336\0\115\0\074'
+said compare norm.onnx --data halves.npy -e reference:round=on
+# Rounding that adds up over layers is no overflow; where nothing is seen of the layers the bound cannot be had.
 {
-    echo '<ir_version: 8, opset_import: ["": 17]> g (float[1, 8] x, float[8, 8] w, float[8] s) => (float[1, 8] y) { v0 = Cast<to = 10>(x) m = Cast<to = 10>(w) t = Cast<to = 10>(s)'
+    echo '<ir_version: 8, opset_import: ["": 17]> g (float[1, 8] x) => (float[1, 8] y)'
+    echo "<float[8, 8] w = {$(numbers 64 1)}, float[8] s = {1, 1, 1, 1, 1, 1, 1, 1}> { v0 = Cast<to = 10>(x) m = Cast<to = 10>(w) t = Cast<to = 10>(s)"
     for i in 0 1 2 3 4 5 6 7; do echo "a$i = MatMul(v$i, m) v$((i + 1)) = LayerNormalization(a$i, t)"; done
     echo 'y = Cast<to = 1>(v8) }'
 } | model deep.onnx
-said compare deep.onnx -e reference:round=on | sed -E 's/(as|by) -?[0-9.e+]+/\1 N/g'
+said compare deep.onnx -e reference:round=on
+said compare deep.onnx -E "$bad" -e bad | sed -E 's/(as|by) -?[0-9.e+]+/\1 N/g' | sort -u
