@@ -150,7 +150,7 @@ struct input_settings {
     COMMON_INPUTS_ONE(type)
 #define COMMON_INPUTS_ONE(type) /* for a command that works on one sample */                        \
     {'d', "data", OPTION_TEXT, "PATH", offsetof(type, inputs.data), "read inputs and labels from PATH: a folder, a .npy, .npz or .pb file"}, \
-    {0, "seed", OPTION_SEED, "S", offsetof(type, inputs.seed), "seed of the random samples (default 1)"}, \
+    {0, "seed", OPTION_SEED, "S", offsetof(type, inputs.seed), "seed of what is drawn at random (default 1)"}, \
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(type, inputs.dims),                               \
      "size of an open dimension (default: 1, 2, 3, 7 and 16 in turn, where the model runs with them); repeatable"}
 /* clang-format on */

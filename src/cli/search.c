@@ -28,8 +28,8 @@ struct settings {
 
 /* What is the same for all workers of a shared search; models and data each of them names. */
 static const char *const agreed[] = {
-    "engine", "no-reference",  "deadline", "memory",     "goal",    "level",    "variants",  "count",
-    "seed",   "until-reached", "limits",   "population", "fitness", "no-known", "no-reduce", NULL};
+    "engine", "no-reference",  "deadline", "memory",     "goal",    "level",    "variants",  "count", "seed",
+    "random", "until-reached", "limits",   "population", "fitness", "no-known", "no-reduce", NULL};
 
 /* In the order of the choices of --level, --goal and --fitness; the last level is that of the network. */
 enum { LEVEL_NETWORK = 3 };
@@ -47,7 +47,7 @@ static int open_model(struct opened *opened, const char *path, const struct sett
                       struct error *err)
 {
     struct input_settings inputs = settings->inputs;
-    if (!inputs.data)
+    if (!inputs.data && !inputs.random)
         inputs.random = RANDOM_SAMPLES;
     inputs.alike = true;
     if (model_open(&opened->model, path, err))
@@ -201,7 +201,9 @@ static const struct cli_option options[] = {
     {0, "until-reached", OPTION_FLAG, NULL, offsetof(struct settings, until_reached),
      "do not search a model any more once the goal is reached on it; end when it is on all"},
     {'d', "data", OPTION_TEXT, "PATH", offsetof(struct settings, inputs.data),
-     "start from the inputs in PATH: a folder, a .npy, .npz or .pb file (default: 8 random samples)"},
+     "start from the inputs in PATH: a folder, a .npy, .npz or .pb file"},
+    {0, "random", OPTION_SEVERAL, "N", offsetof(struct settings, inputs.random),
+     "start from N random samples (default 8)"},
     {0, "dim", OPTION_LIST, "NAME=SIZE", offsetof(struct settings, inputs.dims),
      "size of an open dimension of random samples (default: 1 for the first, others drawn from 1, 2, 3, 7 "
      "and 16); repeatable"},

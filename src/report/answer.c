@@ -467,7 +467,7 @@ static void add_judged(struct str *out, const struct answer_part *all)
     }
     if (!all->judged && all->by_operator == all->elements) {
         str_add(out,
-                ", without a useful error bound as a whole: each operator was checked, and all are right");
+                ". The whole output has no useful error bound, so each operator was checked; all are right");
         return;
     }
     str_add(out, ", ");

@@ -52,6 +52,26 @@ quietly run same.onnx -e reference -n 1 --dim N=1 --save npy -o made --force
 mkdir named && cp made/reference/test_data_set_0/output_0.npy named/x.npy && cp named/x.npy named/y.npy
 npy named/z.npy '<f4' 3, 12
 assay compare net.onnx -e reference:round=on --data named
+# In one file, by the names of input and output, and what belongs to nothing: outputs of this model, and of another export.
+for part in net export; do
+    quietly run $part.onnx -e reference -n 1 --dim N=1 --save npy -o made --force
+    cp made/reference/test_data_set_0/output_0.npy $part.npy
+done
+python3 - <<'END'
+import zipfile
+for part in "net", "export":
+    for name, unused in ("y", "z"), ("labels", "y2"):
+        with zipfile.ZipFile(f"{part}-{name}.npz", "w") as archive:
+            archive.write("named/x.npy", "x.npy")
+            archive.write(f"{part}.npy", f"{name}.npy")
+            archive.write(f"{part}.npy", f"{unused}.npy")
+END
+assay compare net.onnx -e reference:round=on --data net-y.npz | head -2
+assay compare net.onnx -e reference:round=on --data export-y.npz
+# The same arrays called labels are the true outputs.
+for part in net export; do
+    assay compare net.onnx -e reference:round=on --data $part-labels.npz | sed -n '1,2p;/^net.onnx: /p;/^\[/p'
+done
 # More samples than are judged: those that are not as expected are judged all the same.
 model relu.onnx <<'END'
 <ir_version: 8, opset_import: ["": 17]>

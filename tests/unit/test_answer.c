@@ -269,8 +269,8 @@ static void partly_judged(void **state)
     answer = about(parts + 1, 1);
     expect(&answer, "m.onnx is computed correctly by b in 1 of 2 samples. Evidence: 20 random samples of 1 x "
                     "3 x 32 x 32, "
-                    "60 output values, without a useful error bound as a whole: each operator was checked, "
-                    "and all are right.");
+                    "60 output values. The whole output has no useful error bound, so each operator was "
+                    "checked; all are right.");
 }
 
 static void cases_and_runs(void **state)
