@@ -146,6 +146,18 @@ static void keep(struct run *run, const char *name, const struct bounded *out)
     map_set(&run->names, name, run->n_kept++);
 }
 
+static void forget_kept(struct run *run)
+{
+    for (size_t i = 0; i < run->n_kept; i++) {
+        bounded_release(run->kept[i]);
+        free(run->kept[i]);
+    }
+    free(run->kept);
+    run->kept = NULL;
+    run->n_kept = run->kept_capacity = 0;
+    map_release(&run->names);
+}
+
 /* Evaluates the node; one of the top graph on what was kept of its inputs. */
 static int evaluate_kept(struct run *run, struct op_call *call)
 {
@@ -212,6 +224,7 @@ static int evaluate(struct run *run, const struct test_case *test, struct answer
     int status =
         evaluator_run(evaluator, test->inputs, test->n_inputs, NULL, 0, &answer->values, &answer->count, err);
     evaluator_free(evaluator);
+    forget_kept(run);
     return status;
 }
 

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require_clean(&out);
     markdown_code(&out, text);
     require_clean(&out);
-    markdown_block(&out, text);
+    markdown_block(&out, "", text);
     require_clean(&out);
     markup_escape(&out, text);
     require(!strpbrk(out.data, "<>\""));

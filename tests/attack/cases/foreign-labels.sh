@@ -3,7 +3,7 @@
 model case.onnx <<'M'
 <ir_version: 8, opset_import: ["" : 13]> g (float[4] x) => (float[4] y) { y = Relu (x) }
 M
-holds report case.onnx -e identity -o bundle --no-bisect
+holds report case.onnx --random 10 -e identity -o bundle --no-bisect
 [ -f bundle/finding.json ] || fail "there is no bundle"
 holds fuzz -e identity --no-probe --no-reduce --no-known --ops Relu --count 20 -o found
 mkdir .ssh

@@ -4,7 +4,7 @@ models names-markup good
 for mode in version reject-text source-text; do
     hostile $mode
     case $mode in source-text) of=good ;; *) of=names-markup ;; esac # programs are written for plain names alone
-    holds report $of.onnx "${engines[@]}" -o $mode
+    holds report $of.onnx --random 10 "${engines[@]}" -o $mode
     [ "$status" = 1 ] || { cat out err; fail "there is no finding to report"; }
     clean $mode/report.md
     rendered $mode/report.md
