@@ -90,6 +90,20 @@ class Maker:
                              "(a+)+$", "a{1,99999}", "[a-", "\\", "Add -> " * draw.choice([2, 60]) + stars])
         return f"{key} = {value}"
 
+    def entry(self, number):
+        """An issue in the form that is asked for, whose patterns and numbers are meant to take long."""
+        draw = self.draw
+        # The limits (32 operators, 1 MB) are kept by most.
+        stars = " ".join(["*"] * draw.choice([1, 15, 15, 31, 200 if draw.random() < 0.02 else 15]))
+        pattern = "*".join("abcdefghijklmnop"[:draw.choice([2, 16])] * draw.choice([1, 20]))
+        low, high = sorted(draw.choice(NUMBERS) for _ in range(2))
+        lines = [f"[x{number}]", "engine = " + draw.choice(["identity", "reference", "onnxruntime"]), "symptom = wrong nan shape refused crash",
+                 "operators = " + draw.choice([stars, f"* * * * * * * Relu {stars[:40]}", ", ".join([stars] * 20), "R*|N* *", "|".join(["Relu"] * 20)]),
+                 draw.choice([f"factor = {low}..{high}", "opset = 1..99", f"message = {pattern}|{pattern}", "input = float32|int*|float16",
+                              f"attribute = alpha!={high}", "*.input = magnitude>=0", f"input.{abs(int(low)) % 1000} = some<{high}"]),
+                 "cause = " + draw.choice(["x", "<b>x</b>", "\x1b[2J", "y" * 300]), "case = " + draw.choice(self.places.written)]
+        return "\n".join(lines) + "\n"
+
     # Documents.
 
     def value(self, before):
@@ -275,7 +289,8 @@ class Maker:
         if part > 0.5:
             self.change_files(target)
         if draw.random() < 0.2:
-            issues = "[x]\n" + "\n".join(self.issue() for _ in range(draw.choice([1, 5]))) + "\n"
+            issues = draw.choice([self.entry(0), "".join(self.entry(number) for number in range(200)),
+                                  "[x]\n" + "\n".join(self.issue() for _ in range(5)) + "\n"])
             if not os.path.lexists(os.path.join(target, "known.ini")):
                 with open(os.path.join(target, "known.ini"), "w", errors="surrogatepass") as file:
                     file.write(issues)
@@ -294,6 +309,10 @@ class Maker:
         self.copy("known", target)
         if draw.random() < 0.12:
             return self.replace(target)
+        if draw.random() < 0.6:
+            with open(target, "a", encoding="utf-8") as file:
+                file.write("\n" + "\n".join(self.entry(number) for number in range(draw.choice([1, 1, 30, 300]))))
+            return None
         with open(target, encoding="utf-8") as file:
             lines = file.read().split("\n")
         for _ in range(draw.choice([1, 3, 10])):
