@@ -303,6 +303,43 @@ size_t blame_needed(struct recording *record, size_t output, size_t *nodes)
     return graph->n_node;
 }
 
+/* The model with the outputs of the node for its only ones; NULL when it cannot be made. */
+static struct model *end_at(const struct model *model, size_t number)
+{
+    const Onnx__NodeProto *node = model->graph->node[number];
+    struct model *ending;
+    const char **names = memory_zeroed(node->n_output, sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < node->n_output; i++)
+        if (*node->output[i])
+            names[count++] = node->output[i];
+    bool made = model_clone(&ending, model, NULL) == 0;
+    if (made && model_set_outputs(ending, names, count, NULL)) {
+        model_free(ending);
+        made = false;
+    }
+    free(names);
+    return made ? ending : NULL;
+}
+
+bool blame_wrong_at_end(struct recording *record, size_t number, struct verdict *verdict)
+{
+    const struct test_case *whole = record->test->whole;
+    struct model *ending = end_at(record->test->model, number);
+    struct expected expected = {0};
+    struct result result;
+    result_init(&result);
+    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    if (ending && !under_test_run(record->test, ending, whole->inputs, whole->n_inputs, 0, &result) &&
+        result.outcome == OUTCOME_OK &&
+        !expected_compute(&expected, ending, true, whole->inputs, whole->n_inputs))
+        expected_judge(&expected, ending, &result, verdict);
+    expected_release(&expected);
+    result_release(&result);
+    model_free(ending);
+    return verdict_is_finding(verdict->kind);
+}
+
 static bool is_as_recorded(const struct tensor *recorded, const struct value *got)
 {
     struct metrics_difference difference;

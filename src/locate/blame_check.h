@@ -27,6 +27,14 @@ bool blame_stays_off(struct recording *record, const size_t *nodes, size_t count
  * model. If it is not, the node had other inputs than those recorded. False where this cannot be tested. */
 bool blame_breaks_right_inputs(struct recording *record, size_t number);
 
+/*
+ * Whether the engine is wrong on the model that has the outputs of the node for its only ones, and all nodes
+ * still. For a fault that shows only among those, and that the rest of the model hides: a node by itself is
+ * right then, and so is the answer. The bounds are those of the model up to there, so that this proves a
+ * fault and never its absence.
+ */
+bool blame_wrong_at_end(struct recording *record, size_t number, struct verdict *verdict);
+
 /* Lists the nodes that a wrong output is computed from, when the output is as wrong without the other nodes;
  * else all nodes. Returns how many there are. */
 size_t blame_needed(struct recording *record, size_t output, size_t *nodes);

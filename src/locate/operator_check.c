@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "locate/blame_check.h"
 #include "locate/node_verdict.h"
 #include "locate/stretches.h"
 #include "model/build.h"
@@ -9,6 +10,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Nodes whose models are tried that end with them, as each is a run of the engine and one of the reference.
+ */
+enum { MAX_ENDS = 4 };
 
 /* An engine that shows no values gets every node of a model up to this size by itself. */
 enum { ALONE_NODES = 200, ALONE_BYTES = 64 << 20 };
@@ -18,6 +23,7 @@ struct checking {
     struct search search;
     uint64_t *shown; /* by value: the hash of what the engine showed */
     bool *judged, *covered;
+    size_t ends;    /* models tried that end with a node */
     size_t suspect; /* the first node far beyond its likely bound; n_nodes: none */
 };
 
@@ -55,6 +61,16 @@ static void note_hashes(struct checking *checking, size_t number)
     }
 }
 
+/* A node that is outside its bound on the values shown, and right by itself. */
+static bool accuse_at_end(struct checking *checking, size_t number)
+{
+    struct verdict verdict;
+    if (checking->ends++ >= MAX_ENDS || !blame_wrong_at_end(&checking->search.record, number, &verdict))
+        return false;
+    settlement_blame(&checking->check->found, &verdict, &number, 1);
+    return true;
+}
+
 static int visit(void *context, struct recording *record, const struct memory_group *group)
 {
     struct checking *checking = context;
@@ -69,7 +85,8 @@ static int visit(void *context, struct recording *record, const struct memory_gr
             checking->suspect = number;
         if (!verdict_is_finding(verdict.kind))
             continue;
-        if (search_accuse(&checking->search, &checking->check->found, &verdict, number))
+        if (search_accuse(&checking->search, &checking->check->found, &verdict, number) ||
+            accuse_at_end(checking, number))
             return 1;
         /* Right alone, or it is not sure that the engine had these values: neither to blame nor cleared. */
         checking->check->nodes[number].why = "it is outside its bound on the values shown, and right alone";
