@@ -51,9 +51,10 @@ def fuzz(folder, seconds):
 
 
 def report(folder, *options):
-    """Reduces, bisects and bundles what has no bundle yet; the last line it says."""
+    """Reduces, bisects and bundles what has no bundle yet; the last line it says before that of the settings."""
     done = subprocess.run(until_we_end([ASSAY, "report", folder, *options]), stdout=subprocess.PIPE, text=True, check=False)
-    return done.stdout.strip().splitlines()[-1] if done.stdout else ""
+    lines = [line for line in done.stdout.splitlines() if line and not line.startswith("Settings: ")]
+    return lines[-1] if lines else ""
 
 
 def findings(folder, *options):

@@ -262,7 +262,8 @@ static void json_knobs(struct json *json, const struct bisect *bisect)
 }
 
 static void write_json(const struct bisect *bisect, const struct test_case *test,
-                       const struct samples *samples, const struct standing *standing, struct str *out)
+                       const struct samples *samples, const struct standing *standing,
+                       const struct engine_settings *run_with, struct str *out)
 {
     struct json json;
     struct str answer;
@@ -272,6 +273,7 @@ static void write_json(const struct bisect *bisect, const struct test_case *test
     json_string(&json, "answer", answer.data);
     str_release(&answer);
     standing_json(standing, &json);
+    engine_settings_json(run_with, &json);
     json_string(&json, "case", test->name);
     json_int(&json, "sample", (int64_t)samples->at);
     json_string(&json, "engine", bisect->engine);
@@ -287,19 +289,24 @@ static void write_json(const struct bisect *bisect, const struct test_case *test
 }
 
 static int report(const struct bisect *bisect, const struct test_case *test, const struct samples *samples,
-                  const struct settings *settings, struct error *err)
+                  const struct settings *settings, const struct engine_settings *run_with, struct error *err)
 {
     struct standing standing = {0};
     struct str out;
     str_init(&out);
     stand(bisect, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(bisect, test, samples, &standing, &out);
+        write_json(bisect, test, samples, &standing, run_with, &out);
     else
         write_text(bisect, test, samples, &standing, &out, output_colour(&settings->common));
-    int status = output_write(&settings->common, &out, err);
+    int status = output_result(&settings->common, run_with, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
+}
+
+static void take_settings(void *context, const struct panel *releases)
+{
+    engine_settings_take(context, releases);
 }
 
 /* Bisects one sample. Returns the exit status, -1, or NEXT_SAMPLE when it is not bad and not the last. */
@@ -308,6 +315,7 @@ static int bisect_sample(const struct settings *settings, struct test_case *test
                          struct samples *samples, struct error *err)
 {
     struct bisect bisect;
+    struct engine_settings run_with;
     struct progress progress;
     struct bisect_options options = {
         .registry = registry,
@@ -317,8 +325,11 @@ static int bisect_sample(const struct settings *settings, struct test_case *test
         .engine = settings->common.engines.items[0],
         .step = (size_t)settings->step,
         .no_knobs = settings->no_knobs,
+        .ran = take_settings,
+        .context = &run_with,
         .progress = &progress,
     };
+    engine_settings_init(&run_with);
     progress_begin(&progress, "bisect: engine runs", 0);
     int status = bisect_run(&bisect, test, &options, err);
     progress_end(&progress);
@@ -330,7 +341,8 @@ static int bisect_sample(const struct settings *settings, struct test_case *test
     if (!status && !is_bad(&bisect) && samples->at + 1 < samples->count)
         status = NEXT_SAMPLE;
     else if (!status)
-        status = report(&bisect, test, samples, settings, err);
+        status = report(&bisect, test, samples, settings, &run_with, err);
+    engine_settings_release(&run_with);
     bisect_release(&bisect);
     return status;
 }

@@ -105,7 +105,7 @@ static void add_next(struct str *text, const struct fuzz_status *status,
 
 static int write_summary(const struct common *common, const struct fuzz_status *status,
                          const struct fuzz_shared_options *shared, const struct standing *standing,
-                         struct view *view, struct error *err)
+                         const struct engine_settings *settings, struct view *view, struct error *err)
 {
     struct common to_stdout = {.format = common->format};
     struct str text;
@@ -113,7 +113,7 @@ static int write_summary(const struct common *common, const struct fuzz_status *
     if (view->terminal && view->lines)
         terminal_back(stderr, view->lines);
     if (common->format == FORMAT_JSON)
-        fuzz_json(&text, status, standing);
+        fuzz_json(&text, status, standing, settings);
     else {
         if (status->n_searched) {
             search_answer(&text, status, standing, "\n");
@@ -126,7 +126,7 @@ static int write_summary(const struct common *common, const struct fuzz_status *
         fuzz_screen(&text, status, output_colour(&to_stdout), 0);
         add_next(&text, status, shared);
     }
-    int result = output_write(&to_stdout, &text, err);
+    int result = output_result(&to_stdout, settings, &text, err);
     str_release(&text);
     return result;
 }
@@ -194,7 +194,7 @@ int campaign_run(struct fuzz_options *options, const struct common *common,
         result = write_files(&export, &status, &standing, err);
     }
     if (!result)
-        result = write_summary(common, &status, options->shared, &standing, &view, err);
+        result = write_summary(common, &status, options->shared, &standing, &session->settings, &view, err);
     finding_export_release(&export);
     fuzz_status_release(&status);
     return result ? -1 : standing_status(&standing);

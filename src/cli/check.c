@@ -369,13 +369,15 @@ static void json_answers(struct json *json, const struct checked *entries, size_
     str_release(&text);
 }
 
-static void write_json(const struct checked *entries, size_t count, const char *const *labels,
+static void write_json(const struct checked *entries, size_t count, const struct session *session,
                        const struct standing *standing, struct str *out)
 {
+    const char *const *labels = session->labels;
     struct json json;
     output_json(&json, out, true);
     json_answers(&json, entries, count, labels);
     standing_json(standing, &json);
+    engine_settings_json(&session->settings, &json);
     json_array(&json, "models");
     for (size_t m = 0; m < count; m++) {
         const struct check *check = &entries[m].check;
@@ -443,7 +445,7 @@ static int report(const struct checked *entries, size_t count, const struct sett
     for (size_t i = 0; i < count; i++)
         stand(&entries[i], session->labels, &standing);
     if (settings->common.format == FORMAT_JSON) {
-        write_json(entries, count, session->labels, &standing, &out);
+        write_json(entries, count, session, &standing, &out);
     } else {
         for (size_t i = 0; i < count; i++) {
             add_answer(&entries[i], session->labels, "\n", &out);
@@ -461,7 +463,7 @@ static int report(const struct checked *entries, size_t count, const struct sett
         str_release(&note);
     }
     if (status == 0)
-        status = output_write(&settings->common, &out, err);
+        status = output_result(&settings->common, &session->settings, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
 }

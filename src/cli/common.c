@@ -79,6 +79,7 @@ int session_open(struct session *session, const struct common *common, size_t le
 {
     *session = (struct session){.panel.reference = -1, .referee = -1};
     arena_init(&session->arena);
+    engine_settings_init(&session->settings);
     struct given_labels engines = {0};
     if (common->engines.count == 0 && least > 0)
         return too_few(least, err);
@@ -112,6 +113,7 @@ int session_open(struct session *session, const struct common *common, size_t le
                  "brings one, then build again)");
     session->referee = session->panel.reference;
     pool_warm(session->panel.pool);
+    engine_settings_take(&session->settings, &session->panel);
     return 0;
 }
 
@@ -134,6 +136,7 @@ void session_close(struct session *session)
     panel_close(&session->panel);
     if (session->registry)
         registry_free(session->registry);
+    engine_settings_release(&session->settings);
     arena_release(&session->arena);
 }
 
@@ -204,6 +207,14 @@ int output_check_bundle(const struct common *common, const char *const *inputs, 
             return error_set(err, ERROR_IO, "%s holds %s, which this command reads; name another folder",
                              common->output, inputs[i]);
     return output_folder_check(common->output, &bundle_layout, common->force, err);
+}
+
+int output_result(const struct common *common, const struct engine_settings *settings, struct str *text,
+                  struct error *err)
+{
+    if (common->format == FORMAT_TEXT)
+        engine_settings_print(settings, text);
+    return output_write(common, text, err);
 }
 
 int output_write(const struct common *common, const struct str *text, struct error *err)

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "engine/panel.h"
 #include "engine/sandbox.h"
+#include "report/engine_settings.h"
 #include "report/standing.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
@@ -82,7 +83,8 @@ struct session {
     struct arena arena;
     struct registry *registry;
     struct panel panel;
-    const char *const *labels; /* one for each engine of the panel */
+    const char *const *labels;       /* one for each engine of the panel */
+    struct engine_settings settings; /* that these run with */
     /* The number of the reference in the pool, which tells whether a case is valid; -1: not started yet. */
     int referee;
 };
@@ -122,6 +124,11 @@ int session_valid(struct session *session, const struct job *job, const struct i
  */
 int output_write(const struct common *common, const struct str *text, struct error *err);
 int output_write_plain(const struct common *common, const struct str *text, struct error *err);
+
+/* output_write for the result of engines: a text for people ends with the line about their settings, which is
+ * appended. JSON and JUnit have them inside. */
+int output_result(const struct common *common, const struct engine_settings *settings, struct str *text,
+                  struct error *err);
 
 /* To be called before any work: fails when the output file, where one is named, cannot be written. */
 int output_check(const struct common *common, struct error *err);

@@ -111,12 +111,12 @@ static int report(const struct compare_model *models, size_t count, const struct
     str_init(&out);
     stand(models, count, session->labels, &standing);
     if (settings->common.format == FORMAT_JSON)
-        compare_write_json(models, count, session->labels, settings, &standing, &out);
+        compare_write_json(models, count, session, settings, &standing, &out);
     else if (settings->common.format == FORMAT_JUNIT)
-        compare_write_junit(models, count, session->labels, &out);
+        compare_write_junit(models, count, session, &out);
     else
         compare_write_text(models, count, session->labels, settings, output_colour(&settings->common), &out);
-    int status = output_write(&settings->common, &out, err);
+    int status = output_result(&settings->common, &session->settings, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
 }

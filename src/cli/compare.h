@@ -37,10 +37,10 @@ void compare_answer(const struct compare_model *model, const char *const *labels
 
 void compare_write_text(const struct compare_model *models, size_t count, const char *const *labels,
                         const struct compare_settings *settings, bool colour, struct str *out);
-void compare_write_json(const struct compare_model *models, size_t count, const char *const *labels,
+void compare_write_json(const struct compare_model *models, size_t count, const struct session *session,
                         const struct compare_settings *settings, const struct standing *standing,
                         struct str *out);
-void compare_write_junit(const struct compare_model *models, size_t count, const char *const *labels,
+void compare_write_junit(const struct compare_model *models, size_t count, const struct session *session,
                          struct str *out);
 
 /* Appends in one line why a pair differs; nothing when it does not. */

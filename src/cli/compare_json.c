@@ -238,14 +238,15 @@ static void json_answers(struct json *json, const struct compare_model *models, 
     str_release(&text);
 }
 
-void compare_write_json(const struct compare_model *models, size_t count, const char *const *labels,
+void compare_write_json(const struct compare_model *models, size_t count, const struct session *session,
                         const struct compare_settings *settings, const struct standing *standing,
                         struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
-    json_answers(&json, models, count, labels);
+    json_answers(&json, models, count, session->labels);
     standing_json(standing, &json);
+    engine_settings_json(&session->settings, &json);
     json_object(&json, "settings");
     json_double(&json, "rtol", settings->rtol);
     json_double(&json, "atol", settings->atol);
@@ -257,7 +258,7 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
     json_end(&json);
     json_array(&json, "models");
     for (size_t m = 0; m < count; m++)
-        json_model(&json, &models[m], labels);
+        json_model(&json, &models[m], session->labels);
     json_end(&json);
     json_end(&json);
 }
@@ -351,11 +352,13 @@ static void junit_unjudged(struct junit *junit, const struct compare *compare)
     str_release(&message);
 }
 
-void compare_write_junit(const struct compare_model *models, size_t count, const char *const *labels,
+void compare_write_junit(const struct compare_model *models, size_t count, const struct session *session,
                          struct str *out)
 {
+    const char *const *labels = session->labels;
     struct junit junit;
     junit_init(&junit);
+    engine_settings_junit(&session->settings, &junit);
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
         struct str text;

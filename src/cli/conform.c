@@ -251,6 +251,7 @@ static void write_json(const struct conform *conform, const struct session *sess
     json_string(&json, "answer", answer.data);
     str_release(&answer);
     standing_json(standing, &json);
+    engine_settings_json(&session->settings, &json);
     json_int(&json, "cases", (int64_t)conform->suite->count);
     json_array(&json, "engines");
     for (size_t engine = 0; engine < conform->engines; engine++)
@@ -327,6 +328,7 @@ static void write_junit(const struct conform *conform, const struct session *ses
                                });
         }
     }
+    engine_settings_junit(&session->settings, &junit);
     if (standing->troubles && !junit_errors(&junit))
         junit_trouble(&junit, "conform", standing->reason);
     junit_write(&junit, out);
@@ -348,7 +350,7 @@ static int report(const struct conform *conform, const struct session *session,
         write_junit(conform, session, &standing, &out);
     else
         write_text(conform, session, &standing, settings->list, &out, output_colour(&settings->common));
-    int status = output_write(&settings->common, &out, err);
+    int status = output_result(&settings->common, &session->settings, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
 }

@@ -114,6 +114,7 @@ static int report(struct work *work, const char *path, struct error *err)
     stand(work);
     struct decode_report said = {.path = path,
                                  .labels = work->session.labels,
+                                 .settings = &work->session.settings,
                                  .decode = &work->decode,
                                  .options = &work->options,
                                  .standing = &work->standing};
@@ -121,7 +122,7 @@ static int report(struct work *work, const char *path, struct error *err)
         decode_write_json(&said, &out);
     else
         decode_write_text(&said, output_colour(&work->settings->common), &out);
-    int status = output_write(&work->settings->common, &out, err);
+    int status = output_result(&work->settings->common, said.settings, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&work->standing);
 }

@@ -10,6 +10,7 @@ struct decode_report {
     const char *const *labels; /* one for each engine */
     const struct decode *decode;
     const struct decode_options *options;
+    const struct engine_settings *settings;
     const struct standing *standing;
 };
 void decode_write_text(const struct decode_report *report, bool colour, struct str *out);

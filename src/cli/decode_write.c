@@ -290,6 +290,7 @@ void decode_write_json(const struct decode_report *report, struct str *out)
     json_string(&json, "answer", answer.data);
     str_release(&answer);
     standing_json(report->standing, &json);
+    engine_settings_json(report->settings, &json);
     json_string(&json, "model", report->path);
     json_array(&json, "prompt");
     for (size_t i = 0; i < report->options->n_prompt; i++)

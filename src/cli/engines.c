@@ -96,6 +96,11 @@ static const Assay__Welcome *welcome(const struct entry *entry, const struct poo
     return entry->number < 0 ? NULL : pool_engine(pool, entry->number)->welcome;
 }
 
+static const struct engine_profile *profile_of(const struct entry *entry, const struct pool *pool)
+{
+    return entry->number < 0 ? NULL : pool_engine(pool, entry->number)->profile;
+}
+
 /* The field at *at, ended by `end`, copied; NULL when there is none. */
 static const char *next_field(struct arena *arena, const char **at, char end)
 {
@@ -185,6 +190,15 @@ static const char *knob_kind(Assay__KnobInfo__Kind kind)
                                                       : "kernels";
 }
 
+/* What Assay does otherwise than the library by itself, and why. */
+static void print_departures(const struct entry *entry, const struct pool *pool, struct str *out)
+{
+    const struct engine_profile *profile = profile_of(entry, pool);
+    for (const struct departure *one = profile ? profile->departures : NULL; one; one = one->next)
+        str_printf(out, "  departs from the library: %s=%s, %s (the library: %s)\n", one->name, one->value,
+                   one->because, one->library);
+}
+
 static void print_entry(const struct entry *entry, const struct pool *pool, struct str *out, bool colour)
 {
     const Assay__Welcome *hello = welcome(entry, pool);
@@ -228,6 +242,22 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
     }
     table_print(&table, out, colour, 2);
     table_release(&table);
+    print_departures(entry, pool, out);
+}
+
+static void write_departures(const struct entry *entry, const struct pool *pool, struct json *json)
+{
+    const struct engine_profile *profile = profile_of(entry, pool);
+    json_array(json, "departs");
+    for (const struct departure *one = profile ? profile->departures : NULL; one; one = one->next) {
+        json_object(json, NULL);
+        json_string(json, "name", one->name);
+        json_string(json, "value", one->value);
+        json_string(json, "library", one->library);
+        json_string(json, "because", one->because);
+        json_end(json);
+    }
+    json_end(json);
 }
 
 static void write_entry(const struct entry *entry, const struct pool *pool, struct json *json)
@@ -258,6 +288,7 @@ static void write_entry(const struct entry *entry, const struct pool *pool, stru
         json_end(json);
     }
     json_end(json);
+    write_departures(entry, pool, json);
     json_array(json, "operators");
     for (size_t i = 0; hello && i < hello->n_operators; i++)
         json_string(json, NULL, hello->operators[i]);

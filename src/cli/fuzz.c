@@ -162,7 +162,7 @@ static int replay(const struct settings *settings, struct session *session, stru
         stand(session, &done, &standing);
         standing_print(&standing, &out, output_colour(&to_stdout));
         print_replay(session, &done, &out, output_colour(&to_stdout));
-        status = output_write(&to_stdout, &out, err);
+        status = output_result(&to_stdout, &session->settings, &out, err);
         trial_done_release(&done);
     }
     trials_free(trials);

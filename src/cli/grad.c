@@ -74,6 +74,7 @@ static int report(struct work *work, const char *path, struct error *err)
     struct grad_report said = {
         .path = path,
         .labels = work->session.labels,
+        .settings = &work->session.settings,
         .gradients = &work->gradients,
         .train = settings->train ? &work->train : NULL,
         .training = &training,
@@ -89,7 +90,7 @@ static int report(struct work *work, const char *path, struct error *err)
         grad_write_junit(&said, &out);
     else
         grad_write_text(&said, output_colour(&settings->common), &out);
-    int status = output_write(&settings->common, &out, err);
+    int status = output_result(&settings->common, said.settings, &out, err);
     str_release(&out);
     str_release(&described);
     return status ? -1 : standing_status(&work->standing);

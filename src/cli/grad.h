@@ -9,6 +9,7 @@
 struct grad_report {
     const char *path;
     const char *const *labels; /* one for each engine */
+    const struct engine_settings *settings;
     const struct gradients *gradients;
     const struct train *train; /* NULL: no training was asked for */
     const struct train_options *training;

@@ -286,6 +286,7 @@ void grad_write_json(const struct grad_report *report, struct str *out)
     json_string(&json, "answer", answer.data);
     str_release(&answer);
     standing_json(report->standing, &json);
+    engine_settings_json(report->settings, &json);
     json_string(&json, "model", report->path);
     json_int(&json, "samples", (int64_t)g->samples);
     seed_json(&json, "seed", report->seed);
@@ -360,6 +361,7 @@ void grad_write_junit(const struct grad_report *report, struct str *out)
     add_answer(report, " ", &answer);
     junit_suite(&junit, report->path);
     junit_answer(&junit, answer.data);
+    engine_settings_junit(report->settings, &junit);
     str_release(&answer);
     for (size_t e = 0; e < report->gradients->engines; e++)
         junit_engine(&junit, report, e);

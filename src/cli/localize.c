@@ -231,6 +231,7 @@ static int report(struct work *work, const char *path, struct error *err)
         .sample = work->sample,
         .samples = work->inputs.samples,
         .found = &work->found,
+        .settings = &work->session.settings,
         .standing = &work->standing,
         .class = &work->class,
         .described = described.data,
@@ -245,7 +246,7 @@ static int report(struct work *work, const char *path, struct error *err)
     else
         localize_write_text(&said, output_colour(common), &out);
     if (status == 0)
-        status = output_write(common, &out, err);
+        status = output_result(common, said.settings, &out, err);
     str_release(&out);
     str_release(&described);
     return status;

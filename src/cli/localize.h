@@ -13,6 +13,7 @@ struct localize_report {
     const struct model *model;
     size_t sample, samples;
     const struct localization *found;
+    const struct engine_settings *settings;
     const struct standing *standing;
     const struct classification *class; /* of the verdict */
     const char *described;              /* the samples in words */

@@ -538,6 +538,7 @@ void localize_write_json(const struct localize_report *report, struct str *out)
     json_string(&json, "engine", found->engine);
     json_int(&json, "sample", (int64_t)report->sample);
     json_int(&json, "samples", (int64_t)report->samples);
+    engine_settings_json(report->settings, &json);
     if (found->local)
         json_local(&json, report);
     if (found->rate)

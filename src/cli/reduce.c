@@ -61,13 +61,14 @@ static void write_text(const struct small *small, const char *name, const char *
 }
 
 static void write_json(const struct small *small, const char *name, const char *engine, const char *folder,
-                       struct str *out)
+                       const struct engine_settings *settings, struct str *out)
 {
     const struct reduce_stats *stats = &small->stats;
     struct json json;
     output_json(&json, out, true);
     json_string(&json, "case", name);
     json_string(&json, "engine", engine);
+    engine_settings_json(settings, &json);
     json_string(&json, "verdict", verdict_name(stats->verdict.kind));
     json_string(&json, "text", stats->text);
     if (small->rewritten)
@@ -100,13 +101,13 @@ static int write_rewritten(const struct small *small, const struct folder *folde
 }
 
 /* Writes the case, and reduced.json with its description, by which Assay recognises the folder as its own. */
-static int write_folder(const struct settings *settings, struct small *small, const char *name,
-                        struct error *err)
+static int write_folder(const struct settings *settings, struct small *small,
+                        const struct engine_settings *run_with, const char *name, struct error *err)
 {
     struct output_folder folder;
     struct str json;
     str_init(&json);
-    write_json(small, name, given_text(settings->common.engines.items[0]), NULL, &json);
+    write_json(small, name, given_text(settings->common.engines.items[0]), NULL, run_with, &json);
     int status = output_folder_begin(&folder, USERS_PATH, settings->common.output, &bundle_layout,
                                      settings->common.force, err);
     if (!status)
@@ -124,20 +125,21 @@ static int write_folder(const struct settings *settings, struct small *small, co
     return status;
 }
 
-static int report(struct small *small, const struct settings *settings, struct error *err)
+static int report(struct small *small, const struct settings *settings, const struct session *session,
+                  struct error *err)
 {
     const char *engine = given_text(settings->common.engines.items[0]), *folder = settings->common.output;
     struct common screen = settings->common;
     struct str out;
     screen.output = NULL; /* -o is the folder */
-    if (folder && write_folder(settings, small, small->test->name, err))
+    if (folder && write_folder(settings, small, &session->settings, small->test->name, err))
         return -1;
     str_init(&out);
     if (settings->common.format == FORMAT_JSON)
-        write_json(small, small->test->name, engine, folder, &out);
+        write_json(small, small->test->name, engine, folder, &session->settings, &out);
     else
         write_text(small, small->test->name, engine, folder, &out, output_colour(&screen));
-    int status = output_write(&screen, &out, err);
+    int status = output_result(&screen, &session->settings, &out, err);
     str_release(&out);
     return status ? -1 : STATUS_FINDINGS;
 }
@@ -180,7 +182,7 @@ static int reduce_pair(struct test_case **smaller, const struct test_case *from,
 
 /* The engine does not fail: what it does is said as compare says it. Returns the exit status, or -1. */
 static int say_right(const struct judged_first *judged, const char *path, const struct settings *settings,
-                     struct error *err)
+                     const struct session *session, struct error *err)
 {
     struct common screen = settings->common;
     struct str out;
@@ -190,6 +192,7 @@ static int say_right(const struct judged_first *judged, const char *path, const 
         struct json json;
         output_json(&json, &out, true);
         json_string(&json, "answer", judged->line);
+        engine_settings_json(&session->settings, &json);
         json_string(&json, "case", path);
         json_string(&json, "engine", given_text(settings->common.engines.items[0]));
         json_string(&json, "verdict", verdict_name(judged->kind));
@@ -199,7 +202,7 @@ static int say_right(const struct judged_first *judged, const char *path, const 
     } else {
         judged_first_say(judged, "reduce", &out);
     }
-    int status = output_write(&screen, &out, err);
+    int status = output_result(&screen, &session->settings, &out, err);
     str_release(&out);
     return status ? -1 : judged->status;
 }
@@ -211,7 +214,7 @@ static int reduce_file(const struct settings *settings, const char *path, struct
     struct judged_first judged = {0};
     int status = judge_first(&judged, opened, path, &settings->inputs, session, err);
     if (!status && judged.right) {
-        status = say_right(&judged, path, settings, err);
+        status = say_right(&judged, path, settings, session, err);
     } else if (!status) {
         struct reduce_options options = {
             .pool = session->panel.pool,
@@ -230,7 +233,7 @@ static int reduce_file(const struct settings *settings, const char *path, struct
             status = from->equivalence ? reduce_pair(&smaller, from, session, &options, &small.stats, err)
                                        : reduce_case(&smaller, from, &options, &small.stats, err);
         if (!status)
-            status = read_back(&small, smaller, err) ? -1 : report(&small, settings, err);
+            status = read_back(&small, smaller, err) ? -1 : report(&small, settings, session, err);
     }
     test_case_free(small.test);
     test_case_free(small.rewritten);

@@ -71,11 +71,13 @@ static void write_text(const struct replay *replay, const struct standing *stand
     str_add(out, "\n");
 }
 
-static void write_json(const struct replay *replay, const struct standing *standing, struct str *out)
+static void write_json(const struct replay *replay, const struct standing *standing,
+                       const struct engine_settings *run_with, struct str *out)
 {
     struct json json;
     output_json(&json, out, true);
     standing_json(standing, &json);
+    engine_settings_json(run_with, &json);
     json_array(&json, "replayed");
     for (size_t i = 0; i < replay->count; i++) {
         const struct replay_row *row = &replay->rows[i];
@@ -109,11 +111,13 @@ static enum junit_result junit_result(enum replay_state state)
 }
 
 /* One suite for each engine, with the cases in their order. */
-static void write_junit(const struct replay *replay, const struct standing *standing, struct str *out)
+static void write_junit(const struct replay *replay, const struct standing *standing,
+                        const struct engine_settings *run_with, struct str *out)
 {
     struct junit junit;
     bool *done = calloc(replay->count + 1, sizeof *done);
     junit_init(&junit);
+    engine_settings_junit(run_with, &junit);
     for (size_t i = 0; i < replay->count && done; i++) {
         if (done[i])
             continue;
@@ -139,7 +143,8 @@ static void write_junit(const struct replay *replay, const struct standing *stan
 }
 
 static int run_group(struct replay *replay, const struct settings *settings, const struct known_issues *known,
-                     const struct given_labels *engines, const struct suite *suite, struct error *err)
+                     const struct given_labels *engines, const struct suite *suite,
+                     struct engine_settings *run_with, struct error *err)
 {
     struct session session = {0};
     struct common common = settings->common;
@@ -153,6 +158,7 @@ static int run_group(struct replay *replay, const struct settings *settings, con
     options.registry = session.registry;
     if (status == 0)
         status = replay_run(replay, suite, &session.panel, &options, err);
+    engine_settings_take(run_with, &session.panel);
     session_close(&session);
     return status;
 }
@@ -181,7 +187,8 @@ out:
 
 /* Replays each case on the engine it was found on. */
 static int run_recorded(struct replay *replay, const struct settings *settings,
-                        const struct known_issues *known, const struct suite *suite, struct error *err)
+                        const struct known_issues *known, const struct suite *suite,
+                        struct engine_settings *run_with, struct error *err)
 {
     struct arena arena;
     arena_init(&arena);
@@ -202,26 +209,26 @@ static int run_recorded(struct replay *replay, const struct settings *settings,
                 part.cases[part.count++] = suite->cases[k];
                 engines[k] = NULL;
             }
-        status = run_group(replay, settings, known, &(struct given_labels){1, &engine}, &part, err);
+        status = run_group(replay, settings, known, &(struct given_labels){1, &engine}, &part, run_with, err);
     }
     arena_release(&arena);
     return status;
 }
 
 static int report(const struct replay *replay, const struct settings *settings,
-                  const struct known_issues *known, struct error *err)
+                  const struct known_issues *known, const struct engine_settings *run_with, struct error *err)
 {
     struct standing standing = {0};
     struct str out;
     str_init(&out);
     replay_stands(replay, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(replay, &standing, &out);
+        write_json(replay, &standing, run_with, &out);
     else if (settings->common.format == FORMAT_JUNIT)
-        write_junit(replay, &standing, &out);
+        write_junit(replay, &standing, run_with, &out);
     else
         write_text(replay, &standing, known, settings->list, output_colour(&settings->common), &out);
-    int status = output_write(&settings->common, &out, err);
+    int status = output_result(&settings->common, run_with, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
 }
@@ -237,7 +244,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return -1;
     struct suite suite = {0};
     struct replay replay;
+    struct engine_settings run_with;
     replay_init(&replay);
+    engine_settings_init(&run_with);
     struct known_issues known;
     struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
     int status = known_open(&known, &files, err);
@@ -245,13 +254,14 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = suite_open(&suite, words->items, words->count, NULL, err);
     if (status == 0)
         status = settings->common.engines.count
-                     ? run_group(&replay, settings, &known, &settings->common.engines, &suite, err)
-                     : run_recorded(&replay, settings, &known, &suite, err);
+                     ? run_group(&replay, settings, &known, &settings->common.engines, &suite, &run_with, err)
+                     : run_recorded(&replay, settings, &known, &suite, &run_with, err);
     if (status == 0)
-        status = report(&replay, settings, &known, err);
+        status = report(&replay, settings, &known, &run_with, err);
     if (status < 0)
         trouble_junit(&settings->common, "replay", err);
     replay_release(&replay);
+    engine_settings_release(&run_with);
     known_release(&known);
     suite_release(&suite);
     return status;

@@ -207,6 +207,7 @@ static int with_engines(const struct settings *settings, struct store *store, co
     places.options.known = known;
     if (status == 0)
         status = work(&places.options, tasks, out, err);
+    engine_settings_print(&places.session.settings, out);
     session_close(&places.session);
     folder_close(&folder);
     arena_release(&recorded.arena);
@@ -277,6 +278,15 @@ out:
     return status;
 }
 
+static void print_settings(const struct session *session)
+{
+    struct str line;
+    str_init(&line);
+    engine_settings_print(&session->settings, &line);
+    wrap_print(stdout, line.data);
+    str_release(&line);
+}
+
 static int report_case(const struct settings *settings, const char *path, struct error *err)
 {
     struct places places = {0};
@@ -293,6 +303,8 @@ static int report_case(const struct settings *settings, const char *path, struct
         status = places_open(&places, settings, &settings->common.engines, err);
     if (status == 0)
         status = follow_case(settings, path, &places, &test, err);
+    if (status >= 0)
+        print_settings(&places.session);
     session_close(&places.session);
     test_case_free(test);
     return status;

@@ -447,9 +447,10 @@ static int run_all(struct work *work, struct str *out, struct error *err)
         json_string(&work->json, "answer", answer.data);
         str_release(&answer);
         standing_json(&work->standing, &work->json);
+        engine_settings_json(&work->session.settings, &work->json);
         json_end(&work->json);
     }
-    return output_write(&screen, out, err);
+    return output_result(&screen, &work->session.settings, out, err);
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)

@@ -6,7 +6,8 @@
 
 const char profile_keys[] = "knob.NAME, signature-without, made-by-several, reads-model, second-opinion, "
                             "message.around, message.reason, "
-                            "message.name, message.no-kernel, message.operator and message.operator.NAME";
+                            "message.name, message.no-kernel, message.operator, message.operator.NAME and "
+                            "departs.NAME";
 
 bool profile_lists(const char *list, const char *word, size_t length)
 {
@@ -16,10 +17,39 @@ bool profile_lists(const char *list, const char *word, size_t length)
     return false;
 }
 
+/* The part of *at before the next '|', without blanks around it. */
+static const char *next_part(struct arena *arena, const char **at)
+{
+    const char *start = *at + strspn(*at, " \t");
+    size_t whole = strcspn(start, "|"), length = whole;
+    while (length && (start[length - 1] == ' ' || start[length - 1] == '\t'))
+        length--;
+    *at = start[whole] ? start + whole + 1 : start + whole;
+    return arena_printf(arena, "%.*s", (int)length, start);
+}
+
+static int add_departure(struct engine_profile *profile, struct arena *arena, const char *name,
+                         const char *value, struct error *err)
+{
+    struct departure **last = &profile->departures;
+    struct departure *one = arena_array(arena, 1, sizeof *one);
+    *one = (struct departure){.name = arena_strdup(arena, name)};
+    one->value = next_part(arena, &value);
+    one->library = next_part(arena, &value);
+    one->because = next_part(arena, &value);
+    if (!*one->value || !*one->library || !*one->because || *value)
+        return error_set(err, ERROR_USAGE,
+                         "departs.%s needs three parts: what Assay does | what the library does | why", name);
+    while (*last)
+        last = &(*last)->next;
+    *last = one;
+    return 0;
+}
+
 int profile_set(struct engine_profile *profile, struct arena *arena, const char *key, const char *value,
                 struct error *err)
 {
-    static const char inserted[] = "message.operator.", knob[] = "knob.";
+    static const char inserted[] = "message.operator.", knob[] = "knob.", departs[] = "departs.";
     const struct {
         const char *key;
         struct message_pattern **list;
@@ -36,6 +66,8 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
             return pattern_add(patterns[i].list, arena, patterns[i].use, value, NULL, err);
     if (text_starts(key, inserted) && key[sizeof inserted - 1])
         return pattern_add(&profile->inserted, arena, PATTERN_TEXT, value, key + sizeof inserted - 1, err);
+    if (text_starts(key, departs) && key[sizeof departs - 1])
+        return add_departure(profile, arena, key + sizeof departs - 1, value, err);
     if (text_starts(key, knob))
         return declared_knobs_add(&profile->knobs, arena, key + sizeof knob - 1, value, err);
     if (text_equal(key, "signature-without"))

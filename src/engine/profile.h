@@ -10,6 +10,15 @@
 #include "engine/declared_knobs.h"
 #include "engine/message_pattern.h"
 
+/* Something that Assay does otherwise than the library by itself: "departs.threads = 1 | one for each core |
+ * so that results repeat". */
+struct departure {
+    const char *name, *value; /* what it is about, which may be a knob, and what Assay does */
+    const char *library;      /* what the library does by itself */
+    const char *because;
+    struct departure *next;
+};
+
 /* Strings live in the registry. A list of words is a text with spaces between them (profile_lists). */
 struct engine_profile {
     /* The engine of which this section starts another build of the same library: what is known of that engine
@@ -30,8 +39,9 @@ struct engine_profile {
      * then no fault of the library, which never sees ONNX. */
     bool adapter_reads;
     bool second_opinion; /* it implements the ONNX text, and is asked before another engine is called wrong */
-    const char *made_by_several; /* operators that several of its optimiser passes create */
-    const char *program;         /* path of the template for the program in a report; set by the registry */
+    struct departure *departures; /* in the order of the section */
+    const char *made_by_several;  /* operators that several of its optimiser passes create */
+    const char *program;          /* path of the template for the program in a report; set by the registry */
 };
 
 /*

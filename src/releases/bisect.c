@@ -614,6 +614,8 @@ int bisect_run(struct bisect *bisect, struct test_case *test, const struct bisec
         status = ask_reference(&work);
     if (!status)
         status = search_releases(&work);
+    if (!status && options->ran)
+        options->ran(options->context, &work.panel);
     if (!status && !options->no_knobs)
         status = search_knobs(&work);
     refusals_free(work.refusals);

@@ -20,7 +20,7 @@
 #include "base/arena.h"
 #include "base/progress.h"
 #include "case/test_case.h"
-#include "engine/pool.h"
+#include "engine/panel.h"
 #include "judge/verdict.h"
 
 struct bisect_options {
@@ -32,6 +32,8 @@ struct bisect_options {
     bool passes_only;                 /* of the knobs try only the one that names passes */
     void (*alive)(void *context);     /* called between runs of the engine; may be NULL */
     void *context;
+    /* Called with the engines of all releases that were run, as the user gave it; may be NULL. */
+    void (*ran)(void *context, const struct panel *releases);
     struct progress *progress; /* counts the runs; may be NULL */
 };
 

@@ -275,11 +275,13 @@ static void json_engine(struct json *json, const struct fuzz_engine *engine)
     json_end(json);
 }
 
-void fuzz_json(struct str *out, const struct fuzz_status *status, const struct standing *standing)
+void fuzz_json(struct str *out, const struct fuzz_status *status, const struct standing *standing,
+               const struct engine_settings *settings)
 {
     struct json json;
     output_json(&json, out, true);
     standing_json(standing, &json);
+    engine_settings_json(settings, &json);
     json_string(&json, "folder", status->folder);
     seed_json(&json, "seed", status->seed);
     if (status->n_searched)

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "campaign/fuzz.h"
+#include "report/engine_settings.h"
 
 /* Several lines, each ended by a newline and cut to `width` columns (0: not cut). */
 void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour, size_t width);
@@ -24,6 +25,7 @@ void fuzz_legend(struct str *out, const struct fuzz_status *status, bool colour)
 void fuzz_line(struct str *out, const struct fuzz_status *status);
 
 /* One JSON object, as docs/json.md describes it. */
-void fuzz_json(struct str *out, const struct fuzz_status *status, const struct standing *standing);
+void fuzz_json(struct str *out, const struct fuzz_status *status, const struct standing *standing,
+               const struct engine_settings *settings);
 
 #endif

@@ -51,6 +51,11 @@ void junit_answer(struct junit *junit, const char *text)
     junit->suites[junit->current].answer = arena_strdup(&junit->arena, text);
 }
 
+void junit_settings(struct junit *junit, const char *text)
+{
+    junit->settings = arena_strdup(&junit->arena, text);
+}
+
 static const char *copy(struct junit *junit, const char *text)
 {
     return text ? arena_strdup(&junit->arena, text) : NULL;
@@ -120,6 +125,26 @@ static void write_case(struct str *out, const struct junit_suite *suite, const s
     str_printf(out, "</%s>\n    </testcase>\n", element[entry->result]);
 }
 
+static void write_property(struct str *out, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    str_add(out, "      <property");
+    attribute(out, "name", name);
+    attribute(out, "value", value);
+    str_add(out, "/>\n");
+}
+
+static void write_properties(struct str *out, const struct junit *junit, const struct junit_suite *suite)
+{
+    if (!suite->answer && !junit->settings)
+        return;
+    str_add(out, "    <properties>\n");
+    write_property(out, "answer", suite->answer);
+    write_property(out, "settings", junit->settings);
+    str_add(out, "    </properties>\n");
+}
+
 void junit_write(const struct junit *junit, struct str *out)
 {
     size_t tests = 0, counts[JUNIT_SKIPPED + 1] = {0};
@@ -139,11 +164,7 @@ void junit_write(const struct junit *junit, struct str *out)
         attribute(out, "name", suite->name);
         totals(out, suite->count, suite->totals, suite->seconds);
         str_add(out, ">\n");
-        if (suite->answer) {
-            str_add(out, "    <properties>\n      <property name=\"answer\"");
-            attribute(out, "value", suite->answer);
-            str_add(out, "/>\n    </properties>\n");
-        }
+        write_properties(out, junit, suite);
         for (size_t k = 0; k < suite->count; k++)
             write_case(out, suite, &suite->cases[k]);
         str_add(out, "  </testsuite>\n");

@@ -26,7 +26,8 @@ struct junit {
     struct arena arena;
     size_t count, capacity;
     struct junit_suite *suites;
-    size_t current; /* the suite that cases are added to */
+    size_t current;       /* the suite that cases are added to */
+    const char *settings; /* see junit_settings; NULL: none */
 };
 
 void junit_init(struct junit *junit);
@@ -38,6 +39,8 @@ void junit_suite(struct junit *junit, const char *name);
 void junit_suite_of(struct junit *junit, const char *name);
 /* What the suite says as a whole, in words: its property "answer". The text is copied. */
 void junit_answer(struct junit *junit, const char *text);
+/* The settings of the engines, in words: the property "settings" of all suites. The text is copied. */
+void junit_settings(struct junit *junit, const char *text);
 void junit_case(struct junit *junit, const struct junit_case *entry); /* strings are copied */
 
 /* Adds a suite of one case that is an error: why not everything was judged. */

@@ -17,10 +17,10 @@ ls campaign # reading leaves nothing behind
 assay findings campaign --show wrong-batch | grep -oE '^  [a-z ]+  |^wrong-batchnormalization' | sort -u
 assay findings campaign --format json | grep -oE '^ +"[a-z_]+":' | sort -u
 assay findings campaign --show nothing
-assay report campaign | counts 3
+assay report campaign | counts 5
 find campaign/findings -type f | sed -E 's#findings/[^/]*-[0-9a-f]{12}/#findings/NAME/#; s#_[0-9]+[.]pb#_K.pb#' | sort -u
-assay replay campaign/findings | counts 3
-assay replay campaign/findings -e reference:round=on | counts 3
+assay replay campaign/findings | counts 5
+assay replay campaign/findings -e reference:round=on | counts 5
 assay report campaign
 assay report nowhere
 # Two operators, one cause: when both are reduced, the parameter to blame is known.
@@ -38,7 +38,7 @@ bn="$cases/node/test_batchnorm_epsilon"
 assay report "$bn" -e reference:fault=bn-sqrt-var -o bundle | sed -E 's/-[0-9a-f]{12}/-HASH/'
 find bundle -type f | sort
 grep 'own account' bundle/report.md
-assay replay bundle | tail -n 3
+assay replay bundle | tail -n 5
 assay report "$bn" -e reference:round=on -o none
 assay report "$bn" -e reference
 # A finding that is no news any more: an issue as narrow as its case, in a file that the campaign reads from now on.

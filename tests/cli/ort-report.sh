@@ -20,7 +20,7 @@ quietly report merging --no-known --no-bisect
 listed() { assay findings merging --no-known --all "$@" | grep -oE '^ *(wrong|refused)-.*-[0-9a-f]{12} |^[0-9]+ findings?$|  merged ' | sort; }
 listed >before
 listed --merged | grep -c '^  merged '
-assay report merging --no-known --again --no-reduce --no-bisect | tail -n 3
+assay report merging --no-known --again --no-reduce --no-bisect | tail -n 5
 listed | diff before - && listed --merged | grep -c '^  merged '
 for folder in merging/findings/*/; do
     grep -q "\"name\": \"$(basename "$folder")\"" "$folder/finding.json" || echo "$folder has another's name"

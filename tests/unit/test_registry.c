@@ -294,6 +294,7 @@ static void engines_declare_themselves(void **state)
                                "message.operator = {} Op ({operator})\n"
                                "message.operator.Cast = (Inserted_\n"
                                "made-by-several = Fused\nreads-model = adapter\n"
+                               "departs.threads = 1 | one for each core | so that results repeat\n"
                                "[y]\ncommand = b\nlike = x\n",
                                &err),
                      0);
@@ -307,6 +308,11 @@ static void engines_declare_themselves(void **state)
     assert_false(profile_lists(profile->signature_without, "thread", 6));
     assert_false(profile_lists(NULL, "opt", 3));
     assert_true(profile->adapter_reads);
+    assert_string_equal(profile->departures->name, "threads");
+    assert_string_equal(profile->departures->value, "1");
+    assert_string_equal(profile->departures->library, "one for each core");
+    assert_string_equal(profile->departures->because, "so that results repeat");
+    assert_null(profile->departures->next);
     assert_int_equal(patterns_operator(profile->operators, "Op (A) Op (a.b.Cc) Op () Op (D", &name), 2);
     assert_int_equal(strncmp(name, "Cc)", 3), 0);
     assert_int_equal(patterns_operator(profile->operators, "Op (A)", &name), 0);
