@@ -303,40 +303,80 @@ size_t blame_needed(struct recording *record, size_t output, size_t *nodes)
     return graph->n_node;
 }
 
-/* The model with the outputs of the node for its only ones; NULL when it cannot be made. */
-static struct model *end_at(const struct model *model, size_t number)
+/* The names of the outputs that the node has; the caller frees them. */
+static const char **list_outputs(const Onnx__NodeProto *node, size_t *count)
 {
-    const Onnx__NodeProto *node = model->graph->node[number];
-    struct model *ending;
     const char **names = memory_zeroed(node->n_output, sizeof *names);
-    size_t count = 0;
+    *count = 0;
     for (size_t i = 0; i < node->n_output; i++)
         if (*node->output[i])
-            names[count++] = node->output[i];
-    bool made = model_clone(&ending, model, NULL) == 0;
-    if (made && model_set_outputs(ending, names, count, NULL)) {
-        model_free(ending);
-        made = false;
-    }
-    free(names);
-    return made ? ending : NULL;
+            names[(*count)++] = node->output[i];
+    return names;
+}
+
+/* The part of the model that these values need, and those of the inputs that the part has. */
+struct beginning {
+    struct model *model; /* NULL when it cannot be cut */
+    size_t n_inputs;
+    struct value *inputs; /* views */
+};
+
+static void beginning_cut(struct beginning *part, const struct recording *record, const char *const *names,
+                          size_t count)
+{
+    const struct test_case *whole = record->test->whole;
+    struct arena arena;
+    arena_init(&arena);
+    struct edit_types types = held_values_types(&record->values, &arena);
+    *part = (struct beginning){.inputs = memory_zeroed(whole->n_inputs, sizeof *part->inputs)};
+    if (model_cut_between(&part->model, &record->test->index, NULL, 0, names, count, &types, NULL))
+        part->model = NULL;
+    arena_release(&arena);
+    for (size_t i = 0; part->model && i < whole->n_inputs; i++)
+        for (size_t k = 0; k < part->model->graph->n_input; k++)
+            if (whole->inputs[i].name &&
+                text_equal(whole->inputs[i].name, part->model->graph->input[k]->name))
+                part->inputs[part->n_inputs++] = whole->inputs[i];
+}
+
+static void beginning_release(struct beginning *part)
+{
+    model_free(part->model);
+    free(part->inputs);
+}
+
+/* Runs the whole model with these values for its only outputs. */
+static int run_ending_at(struct recording *record, const char *const *names, size_t count,
+                         struct result *result)
+{
+    const struct test_case *whole = record->test->whole;
+    struct model *ending;
+    if (model_clone(&ending, record->test->model, NULL))
+        return -1;
+    int status = model_set_outputs(ending, names, count, NULL);
+    if (!status)
+        status = under_test_run(record->test, ending, whole->inputs, whole->n_inputs, 0, result);
+    model_free(ending);
+    return status;
 }
 
 bool blame_wrong_at_end(struct recording *record, size_t number, struct verdict *verdict)
 {
-    const struct test_case *whole = record->test->whole;
-    struct model *ending = end_at(record->test->model, number);
+    size_t count;
+    const char **names = list_outputs(record->test->model->graph->node[number], &count);
     struct expected expected = {0};
+    struct beginning part;
     struct result result;
     result_init(&result);
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
-    if (ending && !under_test_run(record->test, ending, whole->inputs, whole->n_inputs, 0, &result) &&
-        result.outcome == OUTCOME_OK &&
-        !expected_compute(&expected, ending, true, whole->inputs, whole->n_inputs))
-        expected_judge(&expected, ending, &result, verdict);
+    beginning_cut(&part, record, names, count);
+    if (part.model && !run_ending_at(record, names, count, &result) && result.outcome == OUTCOME_OK &&
+        !expected_compute(&expected, part.model, true, part.inputs, part.n_inputs))
+        expected_judge(&expected, part.model, &result, verdict);
     expected_release(&expected);
+    beginning_release(&part);
     result_release(&result);
-    model_free(ending);
+    free(names);
     return verdict_is_finding(verdict->kind);
 }
 
@@ -352,35 +392,21 @@ static bool is_as_recorded(const struct tensor *recorded, const struct value *go
 
 bool blame_confirm(struct recording *record, size_t number, size_t output)
 {
-    const struct test_case *whole = record->test->whole;
     const Onnx__NodeProto *node = record->test->model->graph->node[number];
     const char *name = output < node->n_output ? node->output[output] : "";
     const struct tensor *recorded = held_values_find(&record->values, name);
-    struct model *part;
+    struct beginning part;
     struct result result;
-    struct arena arena;
     if (!recorded)
         return true;
-    arena_init(&arena);
-    struct edit_types types = held_values_types(&record->values, &arena);
-    int status = model_cut_between(&part, &record->test->index, NULL, 0, &name, 1, &types, NULL);
-    arena_release(&arena);
-    if (status)
-        return true;
+    beginning_cut(&part, record, &name, 1);
     result_init(&result);
-    struct value *inputs = memory_zeroed(whole->n_inputs, sizeof *inputs);
-    size_t count = 0;
-    for (size_t i = 0; i < whole->n_inputs; i++)
-        for (size_t k = 0; k < part->graph->n_input; k++)
-            if (whole->inputs[i].name && strcmp(whole->inputs[i].name, part->graph->input[k]->name) == 0)
-                inputs[count++] = whole->inputs[i];
     /* An engine that does not answer does not disprove the value. */
-    bool confirmed = under_test_run(record->test, part, inputs, count, 0, &result) ||
-                     result.outcome != OUTCOME_OK || result.count != 1 ||
-                     is_as_recorded(recorded, &result.outputs[0]);
-    free(inputs);
+    bool confirmed =
+        !part.model || under_test_run(record->test, part.model, part.inputs, part.n_inputs, 0, &result) ||
+        result.outcome != OUTCOME_OK || result.count != 1 || is_as_recorded(recorded, &result.outputs[0]);
     result_release(&result);
-    model_free(part);
+    beginning_release(&part);
     size_t value;
     if (!confirmed && map_get(&record->test->index.names, name, &value))
         record->values.known[value] = NULL;
