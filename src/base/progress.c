@@ -18,14 +18,15 @@
 struct progress_line {
     const char *what;
     _Atomic size_t total;
-    double started;
+    _Atomic double started;
     _Atomic double end; /* on the clock, when time is limited; else 0 */
     _Atomic size_t done, runs;
     _Atomic(const char *) doing;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t condition;
-    bool ended;
+    double next; /* when the line is drawn next, under the mutex as all below */
+    bool drawn, ended;
 };
 
 static const double first_after = 1, redrawn_after = 0.5; /* seconds */
@@ -70,23 +71,29 @@ static void draw(struct progress_line *line)
     put(text);
 }
 
+static void wipe(struct progress_line *line)
+{
+    if (line->drawn)
+        put("\r\033[K");
+    line->drawn = false;
+}
+
 static void *redraw(void *context)
 {
     struct progress_line *line = context;
-    double next = clock_seconds() + first_after;
-    bool drawn = false;
     pthread_mutex_lock(&line->mutex);
     while (!line->ended) {
+        double next = line->next;
         struct timespec until = {(time_t)next, (long)((next - (double)(time_t)next) * 1e9)};
-        if (pthread_cond_timedwait(&line->condition, &line->mutex, &until) == 0)
+        if (pthread_cond_timedwait(&line->condition, &line->mutex, &until) == 0 ||
+            clock_seconds() < line->next)
             continue;
         draw(line);
-        drawn = true;
-        next = clock_seconds() + redrawn_after;
+        line->drawn = true;
+        line->next = clock_seconds() + redrawn_after;
     }
     pthread_mutex_unlock(&line->mutex);
-    if (drawn)
-        put("\r\033[K");
+    wipe(line);
     return NULL;
 }
 
@@ -111,6 +118,7 @@ void progress_begin(struct progress *progress, const char *what, size_t total)
     line->what = what;
     line->total = total;
     line->started = clock_seconds();
+    line->next = line->started + first_after;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&line->condition, &attributes);
@@ -120,6 +128,19 @@ void progress_begin(struct progress *progress, const char *what, size_t total)
         progress->line = line;
     else
         free(line);
+}
+
+void progress_restart(struct progress *progress)
+{
+    struct progress_line *line = progress->line;
+    if (!line)
+        return;
+    pthread_mutex_lock(&line->mutex);
+    wipe(line);
+    line->started = clock_seconds();
+    line->next = line->started + first_after;
+    line->done = line->runs = 0;
+    pthread_mutex_unlock(&line->mutex);
 }
 
 void progress_limit(struct progress *progress, double seconds)

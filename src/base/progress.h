@@ -23,6 +23,9 @@ struct progress {
 void progress_begin(struct progress *progress, const char *what, size_t total);
 void progress_end(struct progress *progress); /* also of zeroed, or ended, progress */
 
+/* From here on something new is being done: the line is cleared, and its counts and its time begin anew. */
+void progress_restart(struct progress *progress);
+
 /* The work ends after so many seconds, counted from here, whatever is left of it then; 0: no limit. */
 void progress_limit(struct progress *progress, double seconds);
 

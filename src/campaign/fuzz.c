@@ -145,17 +145,22 @@ static int check_folder(const struct fuzz *fuzz, struct error *err)
                             fuzz->options->folder);
 }
 
+static void tell_watcher(struct fuzz *fuzz)
+{
+    fuzz_update_status(fuzz);
+    if (fuzz->options->watch && fuzz->options->watch(fuzz->options->context, fuzz->status))
+        fuzz->stop = true;
+}
+
 /* Every so often, and at once when something new was met. */
 int fuzz_keep(struct fuzz *fuzz, bool now, struct error *err)
 {
     if (!now && clock_seconds() - fuzz->kept < KEEP_SECONDS)
         return 0;
-    fuzz_update_status(fuzz);
     fuzz->kept = clock_seconds();
     if (check_folder(fuzz, err))
         return -1;
-    if (fuzz->options->watch && fuzz->options->watch(fuzz->options->context, fuzz->status))
-        fuzz->stop = true;
+    tell_watcher(fuzz);
     return fuzz->sharing ? fuzz_renew(fuzz, err) : fuzz_state_keep(&fuzz->state, fuzz->store, err);
 }
 
@@ -457,6 +462,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
     fuzz->source.kind->plan(fuzz->source.self, &fuzz->range);
     if (fuzz_note_engines(fuzz, (int64_t)fuzz->status->cases, err))
         return -1;
+    tell_watcher(fuzz); /* of the beginning, as the first case may take long */
     if (!found && (run_probe_finds(fuzz, err) || fuzz->stop || begin_range(fuzz, err)))
         return fuzz->stop ? 0 : -1;
     if (fuzz_run_ranges(fuzz, err) || fuzz_keep(fuzz, true, err))

@@ -221,11 +221,11 @@ int check_run(struct check *check, struct test_case *origin, const struct check_
         .panel = options->panel, .registry = options->registry, .settle = true, .ahead = 8});
     if (options->progress)
         progress_begin(&source.progress, "rewritings", source.list.count + options->combined);
-    pool_show(options->panel->pool, &source.progress);
+    struct progress *outer = pool_show(options->panel->pool, &source.progress);
     progress_limit(&source.progress, options->seconds);
     struct trial_source cases = {&source, make, take};
     int status = trials_run(trials, &cases, err);
-    pool_show(options->panel->pool, NULL);
+    pool_show(options->panel->pool, outer);
     progress_end(&source.progress);
     trials_free(trials);
     rewriting_steps_free(&source.list);

@@ -1,6 +1,7 @@
 #include "cli/campaign_run.h"
 
 #include "base/clock.h"
+#include "base/progress.h"
 #include "base/wrap.h"
 #include "campaign/fuzz_shared.h"
 #include "base/interrupt.h"
@@ -24,7 +25,9 @@
 struct view {
     bool terminal, colour;
     double drawn;
-    size_t lines; /* of the screen that stands there now */
+    size_t lines;         /* of the screen that stands there now */
+    struct progress line; /* below it: what was done since it was drawn, where that is long ago */
+    struct pool *pool;
     struct keys keys;
     bool legend; /* shown below the screen; the key ? turns it on and off */
 };
@@ -68,6 +71,11 @@ static bool watch(void *context, const struct fuzz_status *status)
     struct view *view = context;
     double now = clock_seconds();
     bool asked = false;
+    if (view->terminal && !view->line.line) {
+        progress_begin(&view->line, "at work", 0);
+        pool_show(view->pool, &view->line);
+    }
+    progress_restart(&view->line);
     for (int key; view->terminal && (key = keys_next(&view->keys));)
         asked |= key == '?';
     if (asked) {
@@ -170,7 +178,8 @@ int campaign_run(struct fuzz_options *options, const struct common *common,
 {
     struct finding_export export;
     const char *objection = getenv("NO_COLOR");
-    struct view view = {.terminal = isatty(STDERR_FILENO), .drawn = clock_seconds()};
+    struct view view = {
+        .terminal = isatty(STDERR_FILENO), .drawn = clock_seconds(), .pool = session->panel.pool};
     view.colour = view.terminal && !(objection && *objection);
     if (options->reduce)
         panel_add_fresh(&session->panel);
@@ -188,6 +197,8 @@ int campaign_run(struct fuzz_options *options, const struct common *common,
         keys_open(&view.keys);
         result = fuzz_run(options, &status, err);
         keys_close(&view.keys);
+        pool_show(view.pool, NULL);
+        progress_end(&view.line);
     }
     if (!result) {
         fuzz_stands(&status, &standing);

@@ -64,7 +64,8 @@ static void keep_answer(struct judged_first *judged, const struct compare_model 
 static int run_compare(struct compare_model *entry, const struct session *session, struct error *err)
 {
     struct panel one = session->panel;
-    struct compare_options options = {.thresholds = {.k = 1}, .batch = 1, .progress = true};
+    struct compare_options options = {
+        .thresholds = {.k = 1}, .batch = 1, .progress = true, .no_causes = true};
     one.count = 1;
     int status = compare_run(&entry->compare, entry->path, entry->model, &entry->inputs, &one, &options, err);
     return status && err->code == ERROR_INVALID ? error_prefix(err, "%s", entry->path) : status;

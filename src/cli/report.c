@@ -137,6 +137,7 @@ static int work(const struct follow_up_options *options, const struct tasks *tas
     size_t bundled = 0, merged = 0, gone = 0, trouble = 0;
     struct progress progress;
     progress_begin(&progress, "report", tasks->count);
+    pool_show(options->panel->pool, &progress);
     for (size_t i = 0; i < tasks->count; i++) {
         struct follow_up_done done;
         struct error why = {0};
@@ -149,6 +150,7 @@ static int work(const struct follow_up_options *options, const struct tasks *tas
         gone += status == 0 && done.end == FOLLOW_UP_GONE;
         progress_step(&progress, i + 1);
     }
+    pool_show(options->panel->pool, NULL);
     progress_end(&progress);
     str_printf(out, "%zu bundled, %zu the same as others, %zu not seen again%s", bundled, merged, gone,
                trouble ? "" : "\n");
@@ -245,6 +247,20 @@ static bool fails_afresh(const struct places *places, struct test_case *test)
     return fails;
 }
 
+/* Follows up a case that fails, with a line of progress. */
+static int follow_shown(const struct places *places, struct test_case *test, const char *bundle,
+                        struct follow_up_done *done, struct error *err)
+{
+    struct pool *pool = places->session.panel.pool;
+    struct progress progress;
+    progress_begin(&progress, "report", 0);
+    pool_show(pool, &progress);
+    int status = follow_up_case(&places->options, test, bundle, done, err);
+    pool_show(pool, NULL);
+    progress_end(&progress);
+    return status;
+}
+
 /* Judges the case and, where something is wrong with it, reduces and bundles it. */
 static int follow_case(const struct settings *settings, const char *path, struct places *places,
                        struct test_case **test, struct error *err)
@@ -265,7 +281,7 @@ static int follow_case(const struct settings *settings, const char *path, struct
     if (status == 0)
         status = casefile_in_one_piece(test, panel->pool, panel->engines[0], err);
     if (status == 0)
-        status = follow_up_case(&places->options, *test, settings->common.output, &done, err);
+        status = follow_shown(places, *test, settings->common.output, &done, err);
     if (status == 0 && done.end == FOLLOW_UP_GONE) {
         status = say_gone(path, given_text(settings->common.engines.items[0]), &done.verdict, err);
     } else if (status == 0) {

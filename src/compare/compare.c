@@ -641,7 +641,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     batch_row_init(&work.row, panel->count);
     if (options->progress)
         progress_begin(&work.progress, "compare", inputs->samples);
-    pool_show(panel->pool, &work.progress);
+    struct progress *outer = pool_show(panel->pool, &work.progress);
     int status = handover_open(&work.handover, panel->pool, model, err);
     handover_give(&work.handover, &work.job);
     if (status == 0)
@@ -659,9 +659,9 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     progress_doing(&work.progress, "looking for the cause of differences");
     if (status == 0)
         status = explain_pairs(&work.explain, compare, model, inputs, panel, err);
-    if (status == 0)
+    if (status == 0 && !options->no_causes)
         compare_causes(compare, model, inputs, panel);
-    pool_show(panel->pool, NULL);
+    pool_show(panel->pool, outer);
     progress_end(&work.progress);
     work_release(&work);
     return status;

@@ -125,6 +125,7 @@ struct compare_options {
     double seconds;   /* time for what has no number above; 0: COMPARE_SECONDS */
     const char *keep; /* folder of answers, or NULL */
     bool progress;
+    bool no_causes;                   /* not to look for the parameters that make engines fail */
     const struct known_issues *known; /* must outlive the comparison; NULL: none */
 };
 

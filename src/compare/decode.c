@@ -256,7 +256,7 @@ static int run_all(struct work *work)
     int status = 0;
     if (work->options->progress)
         progress_begin(&progress, "steps", work->options->steps + 1);
-    pool_show(work->panel->pool, &progress);
+    struct progress *outer = pool_show(work->panel->pool, &progress);
     for (size_t step = 0; step <= work->options->steps && !status; step++) {
         status = run_step(work, step);
         for (size_t e = 0; e < work->decode->engines && !status && is_judged_step(work, step); e++)
@@ -268,7 +268,7 @@ static int run_all(struct work *work)
             status = feed_back(work, step);
         progress_step(&progress, step + 1);
     }
-    pool_show(work->panel->pool, NULL);
+    pool_show(work->panel->pool, outer);
     progress_end(&progress);
     return status;
 }

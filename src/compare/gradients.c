@@ -155,7 +155,7 @@ int gradients_run(struct gradients *gradients, const struct model *model, const 
     work.runner = runner_new(panel, &(struct runner_options){.ahead = AHEAD, .in_order = true});
     if (options->progress)
         progress_begin(&progress, "samples", inputs->samples);
-    pool_show(panel->pool, &progress);
+    struct progress *outer = pool_show(panel->pool, &progress);
     int status = 0;
     for (size_t next = 0; next < inputs->samples && !status;) {
         struct run *runs[AHEAD];
@@ -170,7 +170,7 @@ int gradients_run(struct gradients *gradients, const struct model *model, const 
         }
         progress_step(&progress, next);
     }
-    pool_show(panel->pool, NULL);
+    pool_show(panel->pool, outer);
     progress_end(&progress);
     drain(&work);
     runner_free(work.runner);

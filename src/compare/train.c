@@ -329,13 +329,13 @@ int train_run(struct train *train, const struct model *model, const struct input
     struct progress progress = {0};
     if (options->progress)
         progress_begin(&progress, "steps", options->steps);
-    pool_show(panel->pool, &progress);
+    struct progress *outer = pool_show(panel->pool, &progress);
     for (size_t step = 1; step <= options->steps && !status; step++) {
         for (size_t e = 0; e < all && !status; e++)
             status = make_step(&work, e, step);
         progress_step(&progress, step);
     }
-    pool_show(panel->pool, NULL);
+    pool_show(panel->pool, outer);
     progress_end(&progress);
     for (size_t e = 0; e < panel->count && !status; e++)
         train->courses[e].distance = distance(&work, &work.pupils[e], &work.pupils[panel->count]);

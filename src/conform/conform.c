@@ -455,7 +455,7 @@ int conform_run(struct conform *conform, const struct suite *suite, const struct
     struct progress progress = {0};
     if (options->progress)
         progress_begin(&progress, "conform", suite->count);
-    pool_show(panel->pool, &progress);
+    struct progress *outer = pool_show(panel->pool, &progress);
     double start = clock_seconds();
     int status = 0;
     for (size_t next = 0; status == 0 && (next < suite->count || work.flights > 0);) {
@@ -465,7 +465,7 @@ int conform_run(struct conform *conform, const struct suite *suite, const struct
             status = receive(&work, err);
         progress_step(&progress, next - work.flights);
     }
-    pool_show(panel->pool, NULL);
+    pool_show(panel->pool, outer);
     progress_end(&progress);
     conform->seconds = clock_seconds() - start;
     while (work.first && status)

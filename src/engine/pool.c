@@ -190,9 +190,12 @@ struct pool_counters pool_counters(const struct pool *pool, int engine)
     return pool->engines[engine]->counters;
 }
 
-void pool_show(struct pool *pool, struct progress *progress)
+struct progress *pool_show(struct pool *pool, struct progress *progress)
 {
-    pool->shown = progress;
+    struct progress *before = pool->shown;
+    if (!progress || progress->line)
+        pool->shown = progress;
+    return before;
 }
 
 size_t pool_mishaps(const struct pool *pool)

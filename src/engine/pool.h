@@ -126,9 +126,10 @@ struct pool_counters {
 };
 struct pool_counters pool_counters(const struct pool *pool, int engine);
 
-/* Lets the progress of a command count the runs of all engines, answered or not, until it is NULL again; it
- * must live so long. */
-void pool_show(struct pool *pool, struct progress *progress);
+/* Lets the progress of a command count the runs of all engines, answered or not; it must live as long as it
+ * does. NULL: nobody counts. Progress that was not begun leaves the counting to whoever does it. Returns who
+ * counted before, to be shown again afterwards. */
+struct progress *pool_show(struct pool *pool, struct progress *progress);
 
 /* How often something went wrong so far that may go well another time: a worker passed its deadline or its
  * memory limit, was killed by somebody else, left its answer unfinished, or could not be started. */

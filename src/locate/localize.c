@@ -575,7 +575,7 @@ int localize(struct localization *localization, const struct localize_case *whic
         return localize_swap(&localizing, &settle_case, err);
     if (which->progress)
         progress_begin(&localizing.progress, "localize", localization->n_nodes);
-    pool_show(which->pool, &localizing.progress);
+    struct progress *outer = pool_show(which->pool, &localizing.progress);
     int status = search_init(&localizing.search, &settle_case, err);
     if (!status && which->group_bytes)
         localizing.search.record.group_bytes = which->group_bytes;
@@ -591,7 +591,7 @@ int localize(struct localization *localization, const struct localize_case *whic
     }
     if (!status)
         status = conclude_pairs(&localizing, err);
-    pool_show(which->pool, NULL);
+    pool_show(which->pool, outer);
     progress_end(&localizing.progress);
     settlement_release(&localizing.settlement);
     search_release(&localizing.search);

@@ -307,7 +307,7 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
     use_trials(&work, from, options);
     if (options->progress)
         progress_begin(&work.progress, "reducing: candidates", 0);
-    pool_show(options->pool, &work.progress);
+    struct progress *outer = pool_show(options->pool, &work.progress);
     int status = start(&work, from, options, err);
     if (!status) {
         stats->first = work.oracle.keep;
@@ -323,7 +323,7 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
     }
     if (!status)
         status = make_case(&work, from, smaller, err);
-    pool_show(options->pool, NULL);
+    pool_show(options->pool, outer);
     progress_end(&work.progress);
     oracle_release(&work.oracle);
     subject_release(&work.best);
