@@ -37,7 +37,7 @@ for name in saturated argmax; do
     answer compare $name.onnx -e reference:round=on
 done
 # The outputs as a whole show nothing of this one: it is far below the bound of 16 nodes.
-answer compare cnn.onnx -e reference:fault=bn-sqrt-var -n 3
+answer compare cnn.onnx -e reference:fault=bn-sqrt-var -n 3 --time 5m
 assay localize cnn.onnx -e reference:fault=bn-sqrt-var | sed -n '2p;/^\[/p'
 # A healthy engine is right on it.
-answer compare cnn.onnx -e reference:round=on -n 3
+answer compare cnn.onnx -e reference:round=on -n 3 --time 5m

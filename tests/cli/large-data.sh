@@ -11,7 +11,7 @@ npy rare.npy '<f4' '1000, 4' 0
     head -c $((16 * 223 - 8)) /dev/zero
 } >>rare.npy
 rare=reference:fault=thresholdedrelu-ge
-assay compare rare.onnx -e $rare --data rare.npy
+assay compare rare.onnx -e $rare --data rare.npy --time 5m
 # Fewer are judged where that is asked for, and the first sentence tells how many.
 assay compare rare.onnx -e $rare --data rare.npy --judge 20
 # Beside another engine those on which they differ are judged, too.

@@ -29,5 +29,5 @@ done
     done
     echo 'logits = MatMul(v2, h_head) }'
 } | model block.onnx
-assay compare block.onnx -e onnxruntime@1.30.0 --random 5 | sed -n '1,3p;/^\[/p'
+assay compare block.onnx -e onnxruntime@1.30.0 --random 5 --time 5m | sed -n '1,3p;/^\[/p'
 assay localize block.onnx -e onnxruntime@1.30.0 | sed -n '1,2p;/^\[/p'
