@@ -122,8 +122,8 @@ static int borrow_node(const struct walker *walker, struct walk_call *call, cons
                        size_t n_captured)
 {
     struct bounded *results = memory_zeroed(call->n_outputs, sizeof *results);
-    int result = evaluate_node(walker->graph.model, call->node, call->inputs, captured, n_captured, false,
-                               results, call->n_outputs, call->err);
+    int result = evaluate_node(walker->graph.model, call->node, call->inputs, captured, n_captured, NULL,
+                               false, results, call->n_outputs, call->err);
     for (size_t i = 0; i < call->n_outputs; i++) {
         if (!result && results[i].type != DTYPE_NONE)
             result = bounded_to_tensor(&results[i], &call->outputs[i], call->err);

@@ -595,8 +595,8 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
 
 /* Runs a node outside any graph: its scope holds only values that a body may capture. */
 static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_inputs,
-                     const struct bounded *const *inputs, struct bounded *outputs, size_t n_outputs,
-                     struct error *err)
+                     const struct bounded *const *inputs, const struct tensor *shown, struct bounded *outputs,
+                     size_t n_outputs, struct error *err)
 {
     const struct op *op = find_op(node, scope->opset, err);
     if (!op)
@@ -614,6 +614,7 @@ static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_
         .outputs = made,
         .body = run_body,
         .scope = scope,
+        .shown = shown,
         .err = err,
     };
     int result = run_call(&call, scope->options);
@@ -632,8 +633,8 @@ static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_
 }
 
 int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const struct tensor *const *inputs,
-                  const struct value *captured, size_t n_captured, bool loose, struct bounded *outputs,
-                  size_t n_outputs, struct error *err)
+                  const struct value *captured, size_t n_captured, const struct tensor *shown, bool loose,
+                  struct bounded *outputs, size_t n_outputs, struct error *err)
 {
     struct scope scope;
     scope_init(&scope, NULL);
@@ -663,7 +664,7 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
     for (size_t i = 0; i < n_outputs; i++)
         bounded_init(&outputs[i]);
     if (!result)
-        result = run_alone(&scope, node, node->n_input, views, outputs, n_outputs, err);
+        result = run_alone(&scope, node, node->n_input, views, shown, outputs, n_outputs, err);
     for (size_t i = 0; i < node->n_input; i++)
         bounded_release(&exact[i]);
     free(exact);
@@ -689,7 +690,7 @@ int infer_node_capturing(int opset, const Onnx__NodeProto *node, const struct bo
     }
     for (size_t i = 0; i < n_outputs; i++)
         bounded_init(&outputs[i]);
-    int result = run_alone(&scope, node, n_inputs, inputs, outputs, n_outputs, err);
+    int result = run_alone(&scope, node, n_inputs, inputs, NULL, outputs, n_outputs, err);
     scope_release(&scope);
     return result;
 }

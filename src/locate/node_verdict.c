@@ -93,9 +93,12 @@ int node_expect(struct recording *record, size_t number, bool loose, struct boun
     const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
     struct value *captured = memory_zeroed(record->test->index.n_uses[number], sizeof *captured);
     size_t n_captured;
+    const struct tensor *shown = op_has(node, OP_STATES) && node->n_output && *node->output[0]
+                                     ? held_values_find(&record->values, node->output[0])
+                                     : NULL;
     int status =
         node_inputs(record, number, inputs, captured, &n_captured)
-            ? evaluate_node(record->test->model, node, inputs, captured, n_captured, loose, expected,
+            ? evaluate_node(record->test->model, node, inputs, captured, n_captured, shown, loose, expected,
                             node->n_output, err)
             : error_set(err, ERROR_NOT_FOUND, "an input is not a tensor, or the engine does not show it");
     free(captured);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "locate/blame_check.h"
+#include "locate/named_states.h"
 #include "locate/node_verdict.h"
 #include "locate/stretches.h"
 #include "model/build.h"
@@ -23,8 +24,9 @@ struct checking {
     struct search search;
     uint64_t *shown; /* by value: the hash of what the engine showed */
     bool *judged, *covered;
-    size_t ends;    /* models tried that end with a node */
-    size_t suspect; /* the first node far beyond its likely bound; n_nodes: none */
+    size_t ends;          /* models tried that end with a node */
+    size_t suspect;       /* the first node far beyond its likely bound; n_nodes: none */
+    enum outcome outcome; /* of the run with all values exposed */
 };
 
 static void note_verdict(struct checking *checking, size_t number, const struct verdict *verdict)
@@ -170,8 +172,7 @@ static int examine(struct checking *checking)
 {
     struct search *search = &checking->search;
     struct operator_check *check = checking->check;
-    enum outcome outcome;
-    if (recording_run(&search->record, visit, checking, &outcome))
+    if (recording_run(&search->record, visit, checking, &checking->outcome))
         return -1;
     if (!check->found.count && search->spare.nodes)
         search_blame_spare(search, &check->found);
@@ -185,7 +186,7 @@ static int examine(struct checking *checking)
         search_blame_suspect(search, &check->found, checking->suspect);
     check->stretches = stretches.count;
     check->right = stretches.right;
-    return check->found.count || outcome == OUTCOME_OK ? 0 : check_alone(checking);
+    return check->found.count || checking->outcome == OUTCOME_OK ? 0 : check_alone(checking);
 }
 
 static int prepare(struct checking *checking, const struct settle_case *which, struct error *err)
@@ -205,8 +206,9 @@ static int prepare(struct checking *checking, const struct settle_case *which, s
     return 0;
 }
 
-int operator_check(struct operator_check *check, const struct settle_case *which, const struct result *answer,
-                   struct error *err)
+/* *shown: the engine ran with all values exposed. */
+static int check_case(struct operator_check *check, const struct settle_case *which,
+                      const struct result *answer, bool *shown, struct error *err)
 {
     struct checking checking = {.check = check};
     int status = prepare(&checking, which, err);
@@ -220,7 +222,25 @@ int operator_check(struct operator_check *check, const struct settle_case *which
     }
     if (!status)
         settlement_describe(&check->found, checking.search.test.model);
+    *shown = !status && checking.outcome == OUTCOME_OK;
     search_release(&checking.search);
+    return status;
+}
+
+int operator_check(struct operator_check *check, const struct settle_case *which, const struct result *answer,
+                   struct error *err)
+{
+    struct settle_case stepwise = *which;
+    struct test_case *named = named_states(which->test);
+    bool shown = false;
+    stepwise.test = named;
+    int status = named ? check_case(check, &stepwise, answer, &shown, NULL) : 0;
+    if (!shown) { /* also where the engine cannot show the states */
+        if (named)
+            operator_check_release(check);
+        status = check_case(check, which, answer, &shown, err);
+    }
+    test_case_free(named);
     return status;
 }
 

@@ -81,6 +81,8 @@ enum {
     OP_FIRST_NOT_NARROW = 16384, /* its first input is none of the types in `narrow` */
     OP_LEVELS_OFF = 32768,       /* large inputs all give its least or its largest result (Sigmoid, Clip) */
     OP_CHOOSES = 65536, /* takes each element from one of its inputs, by a condition, the first (Where) */
+    OP_STATES =
+        131072, /* its first output has the state after every step, from which the next goes on (GRU) */
 };
 
 /* How many there may be, both included. */
@@ -353,6 +355,9 @@ struct op_call {
                 const struct bounded *const *inputs, size_t n_outputs, struct bounded *outputs);
     void *scope;
     bool open; /* set by a kernel: the result is unspecified though no element is marked open */
+    /* What an engine gave as output 0; NULL: nothing is known. An operator with OP_STATES goes on from the
+     * state that stands there for the step before. */
+    const struct tensor *shown;
     struct error *err;
 };
 

@@ -22,6 +22,7 @@ static void finish(struct rnn *rnn, enum rnn_kind kind, bool coupled, struct bou
 int simple_run(struct rnn *rnn)
 {
     for (size_t n = 0; n < rnn->steps; n++) {
+        rnn_follow(rnn, n);
         if (rnn_recur(rnn, &rnn->state, 0, 1))
             return -1;
         for (size_t b = 0; b < rnn->batch; b++)
@@ -92,6 +93,7 @@ static struct number hidden_gate(const struct rnn *rnn, size_t time, size_t batc
 
 static int gru_step(struct rnn *rnn, size_t n, bool late, struct bounded *reset)
 {
+    rnn_follow(rnn, n);
     if (rnn_recur(rnn, &rnn->state, 0, late ? 3 : 2))
         return -1;
     if (!late) {
@@ -210,6 +212,7 @@ int lstm_run(struct lstm *l)
     if (rnn_state_load(rnn, 6, &l->cell))
         return -1;
     for (size_t n = 0; n < rnn->steps; n++) {
+        rnn_follow(rnn, n);
         if (rnn_recur(rnn, &rnn->state, 0, 4))
             return -1;
         for (size_t b = 0; b < rnn->batch; b++)
@@ -431,7 +434,7 @@ enum { RECURRENT_FLOAT = 1 << DTYPE_FLOAT | 1 << DTYPE_DOUBLE | 1 << DTYPE_FLOAT
 #define USUAL                                                                                            \
     .ranks = {3, 3}, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {-1, 1}, .wants = {-100, 100}}, \
     .factors = {FACTORS_NONE}, .result = RESULT_TYPE, .work = WORK_PRODUCTS,                             \
-    .slope = SLOPE_ALMOST_EVERYWHERE, .fit = fit_recurrent
+    .slope = SLOPE_ALMOST_EVERYWHERE, .fit = fit_recurrent, .flags = OP_STATES
 
 const struct op ops_recurrent[] = {
     {OP("GRU", 1), .open = "the output behind the end of a sequence", USUAL, .inputs = {3, 6},

@@ -411,6 +411,27 @@ void rnn_emit(struct rnn *rnn, size_t time, size_t batch, size_t unit, struct nu
     bounded_move(rnn->y, rnn_output_at(rnn, time, batch, unit), &rnn->state, at);
 }
 
+/* An engine may keep a state wider than it shows it. */
+static struct number shown_state(const struct rnn *rnn, long double value)
+{
+    long double half = rnn->u * fabsl(value);
+    return (struct number){value, half, half / 2};
+}
+
+void rnn_follow(struct rnn *rnn, size_t n)
+{
+    const struct tensor *shown = rnn->call->shown;
+    if (n == 0 || !shown || shown->type != rnn->type || !shape_equal(&shown->shape, &rnn->y->shape))
+        return;
+    for (size_t b = 0; b < rnn->batch; b++)
+        for (size_t j = 0; n < rnn_length(rnn, b) && j < rnn->hidden; j++) {
+            size_t time = rnn_time(rnn, b, n - 1);
+            long double value = tensor_get(shown, rnn_output_at(rnn, time, b, j));
+            if (isfinite(value))
+                number_put(&rnn->state, b * rnn->hidden + j, shown_state(rnn, value));
+        }
+}
+
 void rnn_store(const struct rnn *rnn, const struct bounded *state, struct bounded *out)
 {
     for (size_t b = 0; out && b < rnn->batch; b++)

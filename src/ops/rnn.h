@@ -92,6 +92,9 @@ struct shape rnn_state_shape(const struct rnn *rnn);
 size_t rnn_state_at(const struct rnn *rnn, size_t batch, size_t unit); /* of the current direction */
 int rnn_state_check(const struct rnn *rnn, size_t input);
 
+/* Before step n: the states become those that the engine had after the step before, where it showed them. */
+void rnn_follow(struct rnn *rnn, size_t n);
+
 /*
  * A priori ranges. Where all activations are bounded, no implementation's states leave a range that does not
  * depend on error bounds, which grow from step to step until they say nothing.

@@ -53,7 +53,7 @@ static inline void set_int(struct scene *scene, const char *name, int64_t value)
 /* Evaluates the node; the scene is over. */
 static inline int run(struct scene *scene, struct bounded *y, struct error *err)
 {
-    int result = evaluate_node(scene->model, scene->node, scene->given, NULL, 0, false, y, 1, err);
+    int result = evaluate_node(scene->model, scene->node, scene->given, NULL, 0, NULL, false, y, 1, err);
     for (size_t i = 0; i < scene->count; i++)
         tensor_release(&scene->tensors[i]);
     model_free(scene->model);

@@ -596,7 +596,7 @@ static void test_node_loose(void **state)
     for (int loose = 0; loose < 2; loose++) {
         struct bounded y;
         assert_int_equal(evaluate_node(model, model->graph->node[0], (const struct tensor *const[]){&a, &a},
-                                       NULL, 0, loose, &y, 1, &err),
+                                       NULL, 0, NULL, loose, &y, 1, &err),
                          0);
         hard[loose] = bounded_hard(&y, 0);
         bounded_release(&y);
@@ -607,7 +607,7 @@ static void test_node_loose(void **state)
     for (int loose = 0; loose < 2; loose++) {
         struct bounded y;
         assert_int_equal(evaluate_node(model, model->graph->node[0], (const struct tensor *const[]){&a, &a},
-                                       NULL, 0, loose, &y, 1, &err),
+                                       NULL, 0, NULL, loose, &y, 1, &err),
                          0);
         assert_true(isinf(bounded_hard(&y, 0)) == loose);
         bounded_release(&y);
