@@ -345,8 +345,8 @@ static void beginning_release(struct beginning *part)
     free(part->inputs);
 }
 
-/* Runs the whole model with these values for its only outputs. */
-static int run_ending_at(struct recording *record, const char *const *names, size_t count,
+/* Runs the model up to the node, in the order of the file, with these values of it for its only outputs. */
+static int run_ending_at(struct recording *record, size_t number, const char *const *names, size_t count,
                          struct result *result)
 {
     const struct test_case *whole = record->test->whole;
@@ -354,6 +354,7 @@ static int run_ending_at(struct recording *record, const char *const *names, siz
     if (model_clone(&ending, record->test->model, NULL))
         return -1;
     int status = model_set_outputs(ending, names, count, NULL);
+    ending->graph->n_node = number + 1;
     if (!status)
         status = under_test_run(record->test, ending, whole->inputs, whole->n_inputs, 0, result);
     model_free(ending);
@@ -370,7 +371,7 @@ bool blame_wrong_at_end(struct recording *record, size_t number, struct verdict 
     result_init(&result);
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
     beginning_cut(&part, record, names, count);
-    if (part.model && !run_ending_at(record, names, count, &result) && result.outcome == OUTCOME_OK &&
+    if (part.model && !run_ending_at(record, number, names, count, &result) && result.outcome == OUTCOME_OK &&
         !expected_compute(&expected, part.model, true, part.inputs, part.n_inputs))
         expected_judge(&expected, part.model, &result, verdict);
     expected_release(&expected);

@@ -28,10 +28,11 @@ bool blame_stays_off(struct recording *record, const size_t *nodes, size_t count
 bool blame_breaks_right_inputs(struct recording *record, size_t number);
 
 /*
- * Whether the engine is wrong on the model that has the outputs of the node for its only ones, and all nodes
+ * Whether the engine is wrong on the model that ends with the node, and has all nodes that stand before it
  * still. For a fault that shows only among those, and that the rest of the model hides: a node by itself is
  * right then, and so is the answer. The bounds are those of the model up to there, so that this proves a
- * fault and never its absence.
+ * fault and never its absence. Nodes that stand behind are left out: an engine that writes one's result over
+ * a value that nobody needs any more spoils what is shown, and is right.
  */
 bool blame_wrong_at_end(struct recording *record, size_t number, struct verdict *verdict);
 
