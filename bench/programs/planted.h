@@ -43,12 +43,18 @@ void planted_samples(struct planted *planted, const char *path);
 void planted_models(struct subject *subjects, char **paths, size_t count);
 struct planted_row *planted_rows(struct planted *planted, size_t *count);
 
+/* The same with those of newer operators, which the zoo does not have. */
+struct planted_row *planted_all_rows(struct planted *planted, size_t *count);
+
 /* Opens the pool for a fault: HEALTHY, FAULTY, SECOND (the reference) and, unless NULL, OTHER. */
 void planted_open(struct planted *planted, const struct planted_row *row, const char *other);
 void planted_close(struct planted *planted);
 
 void planted_run(struct planted *planted, int engine, const struct model *model, const struct value *inputs,
                  size_t n_inputs, struct result *result);
+
+/* Whether the operator is one of the fault's, "Conv|MaxPool". */
+bool planted_is_among(const char *type, const char *operators);
 
 /* Whether the node is of an operator that the fault at hand is in. */
 bool planted_is_faulty(const struct planted *planted, const struct subject *subject, size_t node);

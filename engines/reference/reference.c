@@ -4,7 +4,8 @@
  * Asked for bounds it gives exact values with both bounds. Not asked for them, or with a fault or a
  * disturbance planted, it behaves like any engine: every value is rounded into its type. knob
  * disturb=NODE[@ELEMENT] moves one element of that node's first output by a relative 1e-3, for measuring what
- * the judge notices; disturb=NODE@HOW:HEAD spoils one head of an output [batch, heads, rows, columns].
+ * the judge notices, and disturb=NODE@ELEMENT*SHARE by that share of the largest value of the output;
+ * disturb=NODE@HOW:HEAD spoils one head of an output [batch, heads, rows, columns].
  */
 #include "adapter.h"
 
@@ -29,6 +30,7 @@ struct reference {
     char *disturbed; /* node name, or NULL */
     size_t element;  /* of that node's first output; or a head, in which HOW says what is spoilt */
     const char *how; /* NULL: a single element */
+    double share;    /* of the output's largest value, by which that one is moved; 0: by a relative 1e-3 */
     bool open;       /* some value of the last run is */
 };
 
@@ -81,6 +83,17 @@ static void spoil_head(const struct reference *reference, struct bounded *out)
     }
 }
 
+static void move_element(const struct reference *reference, struct bounded *out)
+{
+    size_t at = reference->element % out->count;
+    long double largest = 0;
+    for (size_t i = 0; i < out->count; i++)
+        if (isfinite(out->value[i]) && fabsl(out->value[i]) > largest)
+            largest = fabsl(out->value[i]);
+    out->value[at] += reference->share > 0 ? (long double)reference->share * (largest > 0 ? largest : 1)
+                                           : out->value[at] * (long double)disturbance;
+}
+
 static int disturb_hook(void *context, struct op_call *call)
 {
     const struct reference *reference = context;
@@ -91,8 +104,7 @@ static int disturb_hook(void *context, struct op_call *call)
     if (here && reference->how && out->value && dtype_is_float(out->type)) {
         spoil_head(reference, out);
     } else if (here && out->value && out->count && dtype_is_float(out->type)) {
-        size_t i = reference->element % out->count;
-        out->value[i] *= 1 + (long double)disturbance;
+        move_element(reference, out);
     }
     return 0;
 }
@@ -112,7 +124,9 @@ static void read_disturbance(struct reference *reference)
         for (size_t k = 0; colon && k < sizeof ways / sizeof *ways; k++)
             if (strncmp(at + 1, ways[k], strlen(ways[k])) == 0 && at + 1 + strlen(ways[k]) == colon)
                 reference->how = ways[k];
-        reference->element = at ? (size_t)strtoull((colon ? colon : at) + 1, NULL, 10) : 0;
+        char *end = NULL;
+        reference->element = at ? (size_t)strtoull((colon ? colon : at) + 1, &end, 10) : 0;
+        reference->share = end && *end == '*' ? strtod(end + 1, NULL) : 0;
         if (at)
             *at = '\0';
     }
