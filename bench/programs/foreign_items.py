@@ -169,7 +169,7 @@ class Maker:
         """In place of a file or folder: a link, a pipe, a folder, noise, nothing."""
         draw = self.draw
         how = draw.choice(["link", "link", "link", "folder link", "pipe", "folder", "noise", "cut", "large", "gone", "open"])
-        if os.path.isdir(path) and how in ("noise", "cut", "open"):
+        if not os.path.isfile(path) and how in ("noise", "cut", "open"):  # a folder, or a pipe that stands there already
             how = "folder link"
         if how == "open":
             os.chmod(path, draw.choice([0, 0o4777, 0o200]))
