@@ -241,7 +241,7 @@ static bool fails_afresh(const struct places *places, struct test_case *test)
     struct trial_done trial;
     struct signature signature;
     if (follow_up_try(places->options.panel, test, &trial, NULL))
-        return true; /* whatever is wrong is said by what follows */
+        return false; /* what cannot be tried again, such as a model over 2 GB, stands as it was judged */
     bool fails = follow_up_signature(places->options.panel, 0, &trial, &signature);
     trial_done_release(&trial);
     return fails;
