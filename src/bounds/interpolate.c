@@ -188,6 +188,19 @@ void taps_visit(size_t base, int rank, const struct tap_list *lists, tap_visit *
     }
 }
 
+/* The most by which the weights of all axes together may make a sample larger. */
+static long double growth(int rank, const struct tap_list *lists)
+{
+    long double most = 1;
+    for (int a = 0; a < rank; a++) {
+        long double sum = 0;
+        for (size_t k = 0; k < lists[a].count; k++)
+            sum += fabsl(lists[a].taps[k].weight) + lists[a].taps[k].hard;
+        most *= fmaxl(sum, 1);
+    }
+    return most;
+}
+
 /*
  * What underflow may take: each term is multiplied once per axis and added, and what is lost on one axis may
  * be multiplied by the weights of the others.
@@ -198,59 +211,57 @@ static long double lost_by_underflow(const struct total *t, enum dtype type, int
     if (!dtype_is_float(type) || t->size == 0)
         return 0;
     struct dtype_precision p = dtype_precision(type);
-    long double lost = (type == DTYPE_FLOAT16 ? p.smallest : p.tiny) * (long double)t->terms * (rank + 1);
-    for (int a = 0; a < rank; a++) {
-        long double sum = 0;
-        for (size_t k = 0; k < lists[a].count; k++)
-            sum += fabsl(lists[a].taps[k].weight) + lists[a].taps[k].hard;
-        lost *= fmaxl(sum, 1);
-    }
-    return lost;
+    long double one = type == DTYPE_FLOAT16 ? p.smallest : p.tiny;
+    return one * (long double)t->terms * (rank + 1) * growth(rank, lists);
 }
 
 /* Whether an intermediate result may overflow although the whole is small: an implementation that goes axis
  * by axis has not yet applied the weights of the other axes. */
 static bool may_overflow(const struct total *t, enum dtype type, int rank, const struct tap_list *lists)
 {
-    long double largest = t->largest;
-    for (int a = 0; a < rank && dtype_is_float(type); a++) {
-        long double sum = 0;
-        for (size_t k = 0; k < lists[a].count; k++)
-            sum += fabsl(lists[a].taps[k].weight) + lists[a].taps[k].hard;
-        largest *= fmaxl(sum, 1);
-    }
-    return t->size >= dtype_highest(type) || (dtype_is_float(type) && !(largest < dtype_highest(type)));
+    bool large = dtype_is_float(type) && !(t->largest * growth(rank, lists) < dtype_highest(type));
+    return t->size >= dtype_highest(type) || large;
 }
 
-/* The samples along one axis that an implementation may read, those with weight 0 included: one more to each
- * side, and any where a sample is outside, as it may be read elsewhere and multiplied by 0. */
-static void reads(const struct tap_list *list, int64_t length, int64_t *low, int64_t *high)
+/* The samples along one axis that an implementation may read, those with weight 0 included: `beyond` more to
+ * each side, and any where a sample is outside, as it may be read elsewhere and multiplied by 0. */
+static void reads(const struct tap_list *list, int64_t length, int64_t beyond, int64_t *low, int64_t *high)
 {
     *low = length - 1;
     *high = 0;
     for (size_t k = 0; k < list->count; k++) {
         int64_t index = list->taps[k].index;
         bool outside = index == TAP_OUTSIDE;
-        *low = outside ? 0 : index - 1 < *low ? index - 1 : *low;
-        *high = outside ? length - 1 : index + 1 > *high ? index + 1 : *high;
+        *low = outside ? 0 : index - beyond < *low ? index - beyond : *low;
+        *high = outside ? length - 1 : index + beyond > *high ? index + beyond : *high;
     }
     *low = *low < 0 ? 0 : *low;
     *high = *high > length - 1 ? length - 1 : *high;
 }
 
+bool taps_may_be_strange(const struct bounded *x)
+{
+    const long double weights = 1e6L; /* more than those of all axes together are */
+    bool large = false;
+    for (size_t i = 0; i < x->count && dtype_is_float(x->type) && !large; i++)
+        large = fabsl(x->value[i]) * weights > dtype_highest(x->type);
+    return large || bounded_may_be_strange(x);
+}
+
 bool taps_near_strange(const struct bounded *x, size_t base, int rank, const struct tap_list *lists,
-                       const int64_t *lengths)
+                       const int64_t *lengths, int64_t beyond)
 {
     int64_t low[TENSOR_MAX_RANK], high[TENSOR_MAX_RANK], index[TENSOR_MAX_RANK];
+    long double most = dtype_is_float(x->type) ? dtype_highest(x->type) / growth(rank, lists) : INFINITY;
     for (int a = 0; a < rank; a++) {
-        reads(&lists[a], lengths[a], &low[a], &high[a]);
+        reads(&lists[a], lengths[a], beyond, &low[a], &high[a]);
         index[a] = low[a];
     }
     for (int a = 0; a >= 0;) {
         size_t at = base;
         for (int k = 0; k < rank; k++)
             at += (size_t)index[k] * lists[k].stride;
-        if (!isfinite(x->value[at]) || isinf(bounded_hard(x, at)))
+        if (!(fabsl(x->value[at]) + bounded_hard(x, at) < most))
             return true;
         a = rank - 1;
         while (a >= 0 && ++index[a] > high[a]) {

@@ -48,10 +48,15 @@ struct tap_list {
 void put_interpolated(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,
                       const struct tap_list *lists);
 
-/* Whether a sample that an implementation may read for this element, with weight 0 too, is NaN or infinite or
- * may be because it is not judged. `lengths` are those of the axes. */
+/* Whether taps_near_strange may be true of any element of x. */
+bool taps_may_be_strange(const struct bounded *x);
+
+/* Whether a sample that an implementation may read for this element, with weight 0 too, is NaN or infinite,
+ * may be because it is not judged, or may become so on the way: what one axis makes of a huge number may
+ * overflow, and 0 times that is NaN. `lengths` are those of the axes. beyond: how far from a
+ * sample that has a weight others may be read that have none. */
 bool taps_near_strange(const struct bounded *x, size_t base, int rank, const struct tap_list *lists,
-                       const int64_t *lengths);
+                       const int64_t *lengths, int64_t beyond);
 
 /* Stores such an element: NaN when a sample that certainly has a weight is, undecided otherwise. */
 void put_beside_strange(struct bounded *out, size_t i, const struct bounded *x, size_t base, int rank,

@@ -434,7 +434,7 @@ static void put_element(const struct resize *r, struct bounded *out, size_t i, c
         bounded_put_open(out, i);
     else if (r->mode == NEAREST)
         put_nearest(out, i, x, 0, rank, from.nearest, same_index, NULL);
-    else if (r->strange && taps_near_strange(x, 0, rank, from.lists, x->shape.dims))
+    else if (r->strange && taps_near_strange(x, 0, rank, from.lists, x->shape.dims, r->mode == CUBIC ? 2 : 1))
         put_beside_strange(out, i, x, 0, rank, from.lists);
     else
         put_interpolated(out, i, x, 0, rank, from.lists);
@@ -456,7 +456,7 @@ static int compute(struct op_call *call, struct resize *r, const struct bounded 
             goto out;
     struct strides strides = strides_dense(&x->shape);
     int64_t index[TENSOR_MAX_RANK] = {0};
-    r->strange = r->mode != NEAREST && bounded_may_be_strange(x);
+    r->strange = r->mode != NEAREST && taps_may_be_strange(x);
     for (size_t i = 0; i < out->count && !limits_late(64); i++) {
         put_element(r, out, i, x, &strides, index);
         odometer_next(index, &out->shape);
