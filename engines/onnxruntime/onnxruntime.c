@@ -109,15 +109,14 @@ static int set_disabled(struct adapter_call *call, const struct ort *ort, const 
     return result;
 }
 
-/*
- * What the library makes of DequantizeLinear and MatMul: at its own default, 4, it rounds the other operand
- * to eight bits, by intent and documented, which would hide what is wrong without intent.
- */
+/* What the library makes of DequantizeLinear and MatMul: at its own default, 4, it rounds the other operand
+ * to eight bits, by intent and documented; 1 is float32. */
 static int set_accuracy(struct adapter_call *call, const struct ort *ort)
 {
     const char *level = adapter_knob(call->adapter, "accuracy");
-    if (adapter_choice(call, "accuracy") < 0)
-        return -1;
+    int chosen = adapter_choice(call, "accuracy");
+    if (chosen <= 0) /* the first one is the library's own */
+        return chosen;
     return ort_check(
         call, ORT_STAGE_START,
         ort->api->AddSessionConfigEntry(ort->options, "session.qdq_matmulnbits_accuracy_level", level));
@@ -410,10 +409,10 @@ int main(int argc, char **argv)
          .help = "memory pattern: one allocation planned from an earlier run",
          .kind = KNOB_SCHEDULE},
         {.name = "accuracy",
-         .values = "0|1|2|3|4",
-         .value = "1",
-         .help = "how products with dequantised weights are computed: 1 in float32, 4 in int8 (the library's "
-                 "default)",
+         .values = "library|0|1|2|3|4",
+         .value = "library",
+         .help = "how products with dequantised weights are computed: 1 in float32, 4 in int8, which is what "
+                 "the library does by itself",
          .kind = KNOB_KERNELS},
         {.name = "disable",
          .values = passes,

@@ -16,7 +16,7 @@
 struct test_case *constant_nodes_declared(struct test_case *test)
 {
     struct expected expected;
-    if (expected_compute(&expected, test_case_model(test, NULL), false, test->inputs, test->n_inputs)) {
+    if (expected_compute(&expected, test_case_model(test, NULL), NULL, test->inputs, test->n_inputs)) {
         test_case_free(test);
         return NULL;
     }
@@ -74,7 +74,7 @@ struct test_case *constant_nodes_with_variables(const struct test_case *test)
     const struct model *present = test_case_model(test, NULL);
     struct model *model;
     struct expected expected;
-    if (!present || expected_compute(&expected, present, false, test->inputs, test->n_inputs))
+    if (!present || expected_compute(&expected, present, NULL, test->inputs, test->n_inputs))
         return NULL;
     if (model_clone(&model, present, NULL)) {
         expected_release(&expected);
@@ -149,7 +149,7 @@ static int value_of(const struct test_case *test, const char *name, struct tenso
     if (model_clone(&model, test_case_model(test, NULL), NULL))
         return -1;
     int status = model_set_outputs(model, &name, 1, NULL) ||
-                 expected_compute(&expected, model, false, test->inputs, test->n_inputs);
+                 expected_compute(&expected, model, NULL, test->inputs, test->n_inputs);
     if (!status) {
         status = bounded_to_tensor(&expected.values[0], tensor, NULL);
         expected_release(&expected);

@@ -43,7 +43,7 @@ static int compute(struct node_values *values)
     if (!values->count || model_clone(&model, values->index.model, NULL))
         return -1;
     int status = model_set_outputs(model, values->names, values->count, NULL) ||
-                 expected_compute(&expected, model, false, values->test->inputs, values->test->n_inputs);
+                 expected_compute(&expected, model, NULL, values->test->inputs, values->test->n_inputs);
     if (!status) {
         for (size_t i = 0; i < values->count && !status; i++)
             status = bounded_to_tensor(&expected.values[i], &values->tensors[i], NULL);

@@ -32,7 +32,7 @@ struct test_case *other_data_begin(const struct test_case *test, struct model **
 struct test_case *other_data_finish(struct test_case *other, const struct model *model, bool changed)
 {
     struct expected expected;
-    if (!changed || expected_compute(&expected, model, false, other->inputs, other->n_inputs)) {
+    if (!changed || expected_compute(&expected, model, NULL, other->inputs, other->n_inputs)) {
         test_case_free(other);
         return NULL;
     }
@@ -301,7 +301,7 @@ struct test_case *other_data_expanded(const struct test_case *test)
     const struct op *op = node ? op_of(node) : NULL;
     bool elements = op && op->work == WORK_ELEMENTS && op->inputs.most >= 2 && op->data == DATA_ALL;
     if (!op || (!elements && !text_equal(node->op_type, "Gemm")) ||
-        expected_compute(&expected, present, false, test->inputs, test->n_inputs))
+        expected_compute(&expected, present, NULL, test->inputs, test->n_inputs))
         return NULL;
     struct shape shape = expected.values[0].shape;
     expected_release(&expected);
@@ -398,9 +398,9 @@ static bool are_same(const struct test_case *a, const struct test_case *b, bool 
 {
     struct expected first, second;
     bool same = false;
-    if (expected_compute(&first, test_case_model(a, NULL), false, a->inputs, a->n_inputs))
+    if (expected_compute(&first, test_case_model(a, NULL), NULL, a->inputs, a->n_inputs))
         return false;
-    if (!expected_compute(&second, test_case_model(b, NULL), false, b->inputs, b->n_inputs)) {
+    if (!expected_compute(&second, test_case_model(b, NULL), NULL, b->inputs, b->n_inputs)) {
         same = match_shapes(&first, &second, shapes) &&
                (nothing_known(&first) || expected_apart(&first, &second) <= 0);
         expected_release(&second);

@@ -209,7 +209,7 @@ struct test_case *other_data_columns(const struct test_case *test, enum list_cho
         test_case_free(other);
         return NULL;
     }
-    *computed = !expected_compute(&expected, model, false, other->inputs, other->n_inputs);
+    *computed = !expected_compute(&expected, model, NULL, other->inputs, other->n_inputs);
     if (*computed) {
         param_change_declare(other, expected.values, expected.count);
         expected_release(&expected);

@@ -178,6 +178,8 @@ const struct command command_decode = {
         "\n"
         "  fault      an operator of one engine is outside its error bounds: the node, its layer and heads\n"
         "  near tie   the two logits are so near that the last operator alone may round them either way\n"
+        "  fewer bits one of them computes products in fewer bits than their type has, by a setting of it\n"
+        "             that is documented to do so\n"
         "  rounding   they are not that near, but every operator is within its bounds up to here: rounding\n"
         "             added up\n"
         "\n"

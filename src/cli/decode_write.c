@@ -70,10 +70,11 @@ static void add_parting(const struct decode_report *report, size_t engine, struc
     str_printf(out, "%s parts from %s at ", report->labels[engine], report->labels[0]);
     add_step(pair->step, out);
     str_printf(out, " by %s",
-               pair->kind == PARTING_ROUNDING ? "rounding"
-               : pair->kind == PARTING_TIE    ? "a near tie"
-               : pair->kind == PARTING_FAULT  ? "a fault"
-                                              : "what was not judged");
+               pair->kind == PARTING_ROUNDING  ? "rounding"
+               : pair->kind == PARTING_LOWERED ? "fewer bits"
+               : pair->kind == PARTING_TIE     ? "a near tie"
+               : pair->kind == PARTING_FAULT   ? "a fault"
+                                               : "what was not judged");
     str_printf(out, ": token %" PRId64 ", not %" PRId64, pair->tokens[1], pair->tokens[0]);
 }
 
@@ -135,6 +136,10 @@ static void add_answer(const struct decode_report *report, const char *between, 
         str_add(out, "every operator within its bounds.");
     else
         str_printf(out, "in %zu of them every operator within its bounds.", right);
+    for (size_t e = 0; e < decode->engines; e++)
+        if (decode->courses[e].lowering)
+            str_printf(out, "%sComputed in fewer bits than its type has by %s: %s.", between,
+                       report->labels[e], decode->courses[e].lowering);
     if (report->standing->troubles) {
         str_printf(out, "%sNot everything was judged: ", between);
         text_print(out, report->standing->reason, 0);
@@ -270,6 +275,7 @@ static void json_course(struct json *json, const struct decode_report *report, s
     json_end(json);
     json_int(json, "judged", (int64_t)course->judged);
     json_int(json, "right", (int64_t)course->right);
+    json_string(json, "lowered", course->lowering);
     json_string(json, "ended", course->ended == OUTCOME_OK ? NULL : course->why);
     if (course->fault.found)
         json_fault(json, &course->fault);

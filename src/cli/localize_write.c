@@ -373,6 +373,7 @@ void localize_answer(const struct localize_report *report, const char *between, 
     answer.what = path.data;
     answer.evidence = evidence.data;
     answer.not_judged = unjudged.length ? unjudged.data : NULL;
+    answer.lowered = found->lowering;
     if (found->swap) {
         add_swapped(report, &said);
         answer.said = said.data;
@@ -538,6 +539,7 @@ void localize_write_json(const struct localize_report *report, struct str *out)
     json_string(&json, "engine", found->engine);
     json_int(&json, "sample", (int64_t)report->sample);
     json_int(&json, "samples", (int64_t)report->samples);
+    json_string(&json, "lowered", found->lowering);
     engine_settings_json(report->settings, &json);
     if (found->local)
         json_local(&json, report);

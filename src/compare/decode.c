@@ -30,11 +30,9 @@ struct work {
 
 const char *parting_word(enum parting parting)
 {
-    static const char *const words[] = {[PARTING_NONE] = "none",
-                                        [PARTING_TIE] = "near tie",
-                                        [PARTING_ROUNDING] = "rounding",
-                                        [PARTING_FAULT] = "fault",
-                                        [PARTING_UNKNOWN] = "unknown"};
+    static const char *const words[] = {
+        [PARTING_NONE] = "none",          [PARTING_TIE] = "near tie", [PARTING_ROUNDING] = "rounding",
+        [PARTING_LOWERED] = "fewer bits", [PARTING_FAULT] = "fault",  [PARTING_UNKNOWN] = "unknown"};
     return words[parting];
 }
 
@@ -73,6 +71,8 @@ static void keep_judgement(struct work *work, size_t engine, size_t step, const 
     bool right = verdict_is(found->kind, CLASS_AGREES | CLASS_IMPRECISE) && every;
     course->judged++;
     course->right += right;
+    if (right && found->lowering && !course->lowering)
+        course->lowering = arena_strdup(arena, found->lowering);
     if (verdict_is_finding(found->kind)) {
         course->fault.step = step;
         place_fault(&course->fault, &work->decode->decoder, which, found, arena);
@@ -139,9 +139,10 @@ static void part(struct work *work, size_t engine, size_t step)
         pair->kind = PARTING_FAULT;
     else if (is_tied(work, 0, pair) || is_tied(work, engine, pair))
         pair->kind = PARTING_TIE;
+    else if (first->right < step + 1 || other->right < step + 1)
+        pair->kind = PARTING_UNKNOWN;
     else
-        pair->kind =
-            first->right == step + 1 && other->right == step + 1 ? PARTING_ROUNDING : PARTING_UNKNOWN;
+        pair->kind = first->lowering || other->lowering ? PARTING_LOWERED : PARTING_ROUNDING;
 }
 
 static void look_for_partings(struct work *work, size_t step)

@@ -12,6 +12,8 @@
  * - by a near tie, when the two logits are so near that the last operator alone may round them either way;
  * - by rounding, when they are further apart than that, but every operator is within its bounds at this step
  *   and all before: rounding errors of earlier operators and steps have added up;
+ * - by fewer bits, when one of them computes some operators in fewer bits than their type has, by a setting
+ *   that is documented to do so (engine/profile.h), and is right by the bounds of that;
  * - by what was not judged, otherwise.
  */
 #ifndef COMPARE_DECODE_H
@@ -33,6 +35,7 @@ struct decode_course {
     size_t count; /* tokens chosen: one by the prompt, one by each step */
     int64_t *tokens;
     size_t judged, right; /* steps that were judged, and those at which every operator is within its bounds */
+    const char *lowering; /* what it computes in fewer bits than their type, and how; NULL: nothing */
     const char *unjudged; /* why the first step that could not be judged could not; NULL: all could */
     struct decode_fault fault;
     enum outcome ended;      /* OUTCOME_OK: it made all steps */
@@ -40,7 +43,7 @@ struct decode_course {
     int64_t load_ns, run_ns; /* of the first load; of all steps, without what judging took */
 };
 
-enum parting { PARTING_NONE, PARTING_TIE, PARTING_ROUNDING, PARTING_FAULT, PARTING_UNKNOWN };
+enum parting { PARTING_NONE, PARTING_TIE, PARTING_ROUNDING, PARTING_LOWERED, PARTING_FAULT, PARTING_UNKNOWN };
 const char *parting_word(enum parting parting); /* "near tie", "rounding" ... */
 
 /* An engine beside the first one. */

@@ -6,8 +6,8 @@
 
 const char profile_keys[] = "knob.NAME, signature-without, made-by-several, reads-model, second-opinion, "
                             "message.around, message.reason, "
-                            "message.name, message.no-kernel, message.operator, message.operator.NAME and "
-                            "departs.NAME";
+                            "message.name, message.no-kernel, message.operator, message.operator.NAME "
+                            "departs.NAME and lowers.KNOB";
 
 bool profile_lists(const char *list, const char *word, size_t length)
 {
@@ -17,11 +17,11 @@ bool profile_lists(const char *list, const char *word, size_t length)
     return false;
 }
 
-/* The part of *at before the next '|', without blanks around it. */
-static const char *next_part(struct arena *arena, const char **at)
+/* The part of *at before the next separator, without blanks around it. */
+static const char *next_part(struct arena *arena, const char **at, const char *separator)
 {
     const char *start = *at + strspn(*at, " \t");
-    size_t whole = strcspn(start, "|"), length = whole;
+    size_t whole = strcspn(start, separator), length = whole;
     while (length && (start[length - 1] == ' ' || start[length - 1] == '\t'))
         length--;
     *at = start[whole] ? start + whole + 1 : start + whole;
@@ -34,9 +34,9 @@ static int add_departure(struct engine_profile *profile, struct arena *arena, co
     struct departure **last = &profile->departures;
     struct departure *one = arena_array(arena, 1, sizeof *one);
     *one = (struct departure){.name = arena_strdup(arena, name)};
-    one->value = next_part(arena, &value);
-    one->library = next_part(arena, &value);
-    one->because = next_part(arena, &value);
+    one->value = next_part(arena, &value, "|");
+    one->library = next_part(arena, &value, "|");
+    one->because = next_part(arena, &value, "|");
     if (!*one->value || !*one->library || !*one->because || *value)
         return error_set(err, ERROR_USAGE,
                          "departs.%s needs three parts: what Assay does | what the library does | why", name);
@@ -46,10 +46,29 @@ static int add_departure(struct engine_profile *profile, struct arena *arena, co
     return 0;
 }
 
+static int add_lowering(struct engine_profile *profile, struct arena *arena, const char *knob,
+                        const char *value, struct error *err)
+{
+    struct lowering *one = arena_array(arena, 1, sizeof *one);
+    *one = (struct lowering){.knob = arena_strdup(arena, knob), .next = profile->lowerings};
+    one->values = next_part(arena, &value, ";");
+    one->products.makers = next_part(arena, &value, ";");
+    one->products.products = next_part(arena, &value, ";");
+    one->words = next_part(arena, &value, ";");
+    if (!*one->products.makers || !*one->products.products || !*one->words || *value)
+        return error_set(err, ERROR_USAGE,
+                         "lowers.%s needs four parts: values of the knob; operators that make weights; "
+                         "products with these; what is computed how",
+                         knob);
+    profile->lowerings = one;
+    return 0;
+}
+
 int profile_set(struct engine_profile *profile, struct arena *arena, const char *key, const char *value,
                 struct error *err)
 {
-    static const char inserted[] = "message.operator.", knob[] = "knob.", departs[] = "departs.";
+    static const char inserted[] = "message.operator.", knob[] = "knob.", departs[] = "departs.",
+                      lowers[] = "lowers.";
     const struct {
         const char *key;
         struct message_pattern **list;
@@ -68,6 +87,8 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
         return pattern_add(&profile->inserted, arena, PATTERN_TEXT, value, key + sizeof inserted - 1, err);
     if (text_starts(key, departs) && key[sizeof departs - 1])
         return add_departure(profile, arena, key + sizeof departs - 1, value, err);
+    if (text_starts(key, lowers) && key[sizeof lowers - 1])
+        return add_lowering(profile, arena, key + sizeof lowers - 1, value, err);
     if (text_starts(key, knob))
         return declared_knobs_add(&profile->knobs, arena, key + sizeof knob - 1, value, err);
     if (text_equal(key, "signature-without"))

@@ -9,6 +9,7 @@
 
 #include "engine/declared_knobs.h"
 #include "engine/message_pattern.h"
+#include "eval/lowered_products.h"
 
 /* Something that Assay does otherwise than the library by itself: "departs.threads = 1 | one for each core |
  * so that results repeat". */
@@ -17,6 +18,18 @@ struct departure {
     const char *library;      /* what the library does by itself */
     const char *because;
     struct departure *next;
+};
+
+/*
+ * A setting by which the library computes in fewer bits than the type has, as its own documents say:
+ * "lowers.accuracy = library|4; DequantizeLinear; MatMul|Gemm; words". It holds where the knob has one of the
+ * values. Not ONNX but the setting allows for that, and a result that needs it says so.
+ */
+struct lowering {
+    const char *knob, *values; /* "library|4" */
+    struct lowered_products products;
+    const char *words; /* what is computed how, and the setting that does not */
+    struct lowering *next;
 };
 
 /* Strings live in the registry. A list of words is a text with spaces between them (profile_lists). */
@@ -40,6 +53,7 @@ struct engine_profile {
     bool adapter_reads;
     bool second_opinion; /* it implements the ONNX text, and is asked before another engine is called wrong */
     struct departure *departures; /* in the order of the section */
+    struct lowering *lowerings;   /* likewise */
     const char *made_by_several;  /* operators that several of its optimiser passes create */
     const char *program;          /* path of the template for the program in a report; set by the registry */
 };

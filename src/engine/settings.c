@@ -1,5 +1,7 @@
 #include "engine/settings.h"
 
+#include "engine/knobs.h"
+
 #include <string.h>
 
 /* Those that go into the environment are one text each: "cpu=avx2". */
@@ -49,4 +51,22 @@ size_t settings_of(const struct engine_info *engine, struct arena *arena, struct
             list[count++] = (struct setting){.name = one->name, .value = one->value, .departure = one};
     *settings = list;
     return count;
+}
+
+static bool has_value(const struct engine_info *engine, const struct lowering *lowering)
+{
+    for (size_t i = 0; i < engine->welcome->n_knobs; i++) {
+        const Assay__KnobInfo *knob = engine->welcome->knobs[i];
+        if (text_equal(knob->name, lowering->knob))
+            return lowered_lists(lowering->values, knobs_value(engine->spec, knob));
+    }
+    return false;
+}
+
+const struct lowering *settings_lowering(const struct engine_info *engine)
+{
+    const struct lowering *one = engine->profile && engine->welcome ? engine->profile->lowerings : NULL;
+    while (one && !has_value(engine, one))
+        one = one->next;
+    return one;
 }

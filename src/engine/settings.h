@@ -18,4 +18,7 @@ struct setting {
  * is in the arena, the strings are the engine's. Returns their number. */
 size_t settings_of(const struct engine_info *engine, struct arena *arena, struct setting **settings);
 
+/* The setting of the engine by which it computes in fewer bits; NULL: none, or it has not started yet. */
+const struct lowering *settings_lowering(const struct engine_info *engine);
+
 #endif

@@ -229,6 +229,8 @@ static int keep_loose(struct scope *scope, const struct op_call *call)
     if (slot) {
         slot->parts = parts;
         slot->factors = factors;
+        if (scope->options->lowered)
+            slot->codes = codes_of(scope->options->lowered, call);
     } else {
         parts_release(&parts);
     }
@@ -273,6 +275,17 @@ static void close_grown(const struct op_call *call)
     }
 }
 
+/* The operands of a product that the engine computes in fewer bits. */
+static int lower_inputs(const struct scope *scope, const Onnx__NodeProto *node, const struct bounded **inputs,
+                        struct bounded *loosened, struct error *err)
+{
+    const struct evaluate_options *options = scope->options;
+    if (!options->loose || !options->lowered || scope->shapes_only || node->n_input < 2 || !inputs[1])
+        return 0;
+    const struct slot *weights = scope_find(scope, node->input[1]);
+    return weights ? lower_operands(options->lowered, node, &weights->codes, inputs, loosened, err) : 0;
+}
+
 static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
 {
     const struct op *op = find_op(node, scope->opset, err);
@@ -280,7 +293,9 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         return -1;
     size_t room = output_room(op, node);
     const struct bounded **inputs = memory_zeroed(node->n_input, sizeof(struct bounded *));
-    struct bounded *outputs = memory_zeroed(room, sizeof *outputs);
+    struct bounded *outputs = memory_zeroed(room, sizeof *outputs), loosened[2];
+    bounded_init(&loosened[0]);
+    bounded_init(&loosened[1]);
     struct op_call call = {
         .op = op,
         .node = node,
@@ -295,6 +310,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         .err = err,
     };
     int result = gather_inputs(scope, node, inputs, err);
+    if (!result)
+        result = lower_inputs(scope, node, inputs, loosened, err);
     if (!result && call.shapes_only && all_known(op, inputs, node->n_input))
         call.shapes_only = false;
     if (!result)
@@ -310,6 +327,8 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         result = scope->options->loose ? keep_loose(scope, &call) : keep_outputs(scope, node, outputs, err);
     for (size_t i = 0; i < room; i++)
         bounded_release(&outputs[i]);
+    bounded_release(&loosened[0]);
+    bounded_release(&loosened[1]);
     free(outputs);
     free(inputs);
     return result;

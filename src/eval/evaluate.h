@@ -6,6 +6,7 @@
 #ifndef EVAL_EVALUATE_H
 #define EVAL_EVALUATE_H
 
+#include "eval/lowered_products.h"
 #include "model/index.h"
 #include "ops/op.h"
 
@@ -23,6 +24,8 @@ struct evaluate_options {
      * the bound of a few more roundings.
      */
     bool loose;
+    /* With loose: products that the engine computes in fewer bits (lowered_products.h); NULL: none. */
+    const struct lowered_products *lowered;
     bool containers; /* results may be sequences and absent optionals, which are refused otherwise */
     /*
      * Called instead of a node's kernel unless NULL: for planted faults and disturbances. It may call

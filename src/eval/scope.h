@@ -17,6 +17,7 @@ struct slot {
     bool from_node;
     struct parts parts;     /* of a difference; only with options->loose */
     struct factors factors; /* of a product; only with options->loose */
+    struct codes codes;     /* of weights; only with options->lowered */
 };
 
 struct scope {

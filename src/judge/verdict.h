@@ -166,6 +166,7 @@ struct verdict {
     bool of_pair;     /* the engine's answers to two equivalent cases differ (judge/pair.h) */
     bool gradient;    /* it is about gradients: `output` is one of them, by an input or initialiser */
     bool by_vote;     /* there was no reference: the engines voted, and the text says so */
+    bool lowered;     /* it agrees, though only by the bounds of fewer bits (eval/lowered_products.h) */
     enum expectation expectation;                          /* what became of the expected outputs */
     size_t output;                                         /* the output it is about */
     size_t element;                                        /* the worst element */

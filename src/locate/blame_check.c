@@ -136,8 +136,9 @@ static enum distance distance(const struct bounded *expected, const struct value
 /* Of output `number` of the graph, as the engine gave it at first. */
 static enum distance plain_distance(const struct recording *record, size_t number)
 {
-    bool there = number < record->whole->expected.count && number < record->whole->answer.count;
-    return there ? distance(&record->whole->expected.values[number], &record->whole->answer.outputs[number])
+    bool there = number < whole_answer_expected(record->whole)->count && number < record->whole->answer.count;
+    return there ? distance(&whole_answer_expected(record->whole)->values[number],
+                            &record->whole->answer.outputs[number])
                  : NEAR;
 }
 
@@ -162,7 +163,7 @@ static bool is_off_replaced(const struct recording *record, const struct replace
         size_t at = find_name(by->names, by->count, graph->output[i]->name);
         struct value value = value_view(NULL, at < by->count ? by->views[at] : NULL);
         enum distance before = at < by->count ? plain_distance(record, i) : NEAR;
-        if (before != NEAR && distance(&record->whole->expected.values[i], &value) >= before)
+        if (before != NEAR && distance(&whole_answer_expected(record->whole)->values[i], &value) >= before)
             return true;
     }
     return false;
@@ -204,7 +205,7 @@ static bool computes_off(struct recording *record, const struct replacement *by,
                         !under_test_run(record->test, part, inputs, part->graph->n_input, 0, &result) &&
                         result.outcome == OUTCOME_OK && result.count == count;
         for (size_t i = 0; i < count && answered && !off; i++)
-            off = distance(&record->whole->expected.values[outputs[i]], &result.outputs[i]) >=
+            off = distance(&whole_answer_expected(record->whole)->values[outputs[i]], &result.outputs[i]) >=
                   plain_distance(record, outputs[i]);
         free(inputs);
     }
@@ -372,7 +373,7 @@ bool blame_wrong_at_end(struct recording *record, size_t number, struct verdict 
     *verdict = (struct verdict){.kind = VERDICT_AGREES};
     beginning_cut(&part, record, names, count);
     if (part.model && !run_ending_at(record, number, names, count, &result) && result.outcome == OUTCOME_OK &&
-        !expected_compute(&expected, part.model, true, part.inputs, part.n_inputs))
+        !expected_compute(&expected, part.model, &record->test->fusing, part.inputs, part.n_inputs))
         expected_judge(&expected, part.model, &result, verdict);
     expected_release(&expected);
     beginning_release(&part);

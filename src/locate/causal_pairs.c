@@ -136,7 +136,7 @@ static bool prepare(struct duel *duel, struct test_case *part, const struct para
         return false;
     const struct model *model = test_case_model(duel->changed, NULL);
     bool valid =
-        model && !expected_compute(&expected, model, false, duel->changed->inputs, duel->changed->n_inputs);
+        model && !expected_compute(&expected, model, NULL, duel->changed->inputs, duel->changed->n_inputs);
     if (valid) {
         param_change_declare(duel->changed, expected.values, expected.count);
         expected_release(&expected);

@@ -82,7 +82,7 @@ static bool fix_network(struct examination *look, const struct param_change *con
     }
     bool fits = !param_change_apply(&fixed, look->options->whole, list, count, NULL);
     const struct model *model = fits ? test_case_model(fixed, NULL) : NULL;
-    fits = model && !expected_compute(&expected, model, false, fixed->inputs, fixed->n_inputs);
+    fits = model && !expected_compute(&expected, model, NULL, fixed->inputs, fixed->n_inputs);
     if (fits && changes[0]->way != WAY_RESPELLED)
         param_change_declare(fixed, expected.values, expected.count);
     if (fits)

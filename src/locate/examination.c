@@ -56,6 +56,11 @@ static enum cause_end end_of(const struct examination *look, const struct result
     return kept ? CHANGE_KEEPS : CHANGE_UNCLEAR;
 }
 
+static const struct fusing *fusing_of(const struct examination *look, const struct model *model)
+{
+    return model->graph->n_node > 1 ? &look->test->fusing : NULL;
+}
+
 /* declare: the outputs of the model have no types yet. */
 static void run_attempt(struct examination *look, struct test_case *changed, bool declare,
                         struct attempt *attempt)
@@ -64,7 +69,7 @@ static void run_attempt(struct examination *look, struct test_case *changed, boo
     struct result result;
     struct verdict verdict = {0};
     *attempt = (struct attempt){0};
-    if (!model || expected_compute(&attempt->expected, model, model->graph->n_node > 1, changed->inputs,
+    if (!model || expected_compute(&attempt->expected, model, fusing_of(look, model), changed->inputs,
                                    changed->n_inputs))
         return;
     attempt->answered = true;
@@ -101,7 +106,7 @@ static enum verdict_kind failure_on(struct examination *look, const struct test_
     struct result result;
     result_init(&result);
     *expected = (struct expected){0};
-    if (!model || expected_compute(expected, model, model->graph->n_node > 1, part->inputs, part->n_inputs) ||
+    if (!model || expected_compute(expected, model, fusing_of(look, model), part->inputs, part->n_inputs) ||
         under_test_run(look->test, model, part->inputs, part->n_inputs, 0, &result)) {
         result_release(&result);
         return VERDICT_UNTESTED;
@@ -247,9 +252,9 @@ int examination_expect(struct examination *look, const struct param_change *cons
     if (param_change_apply(&changed, look->sets[0], changes, count, NULL))
         return -1;
     const struct model *model = test_case_model(changed, NULL);
-    int status = model ? expected_compute(expected, model, model->graph->n_node > 1, changed->inputs,
-                                          changed->n_inputs)
-                       : -1;
+    int status =
+        model ? expected_compute(expected, model, fusing_of(look, model), changed->inputs, changed->n_inputs)
+              : -1;
     test_case_free(changed);
     return status;
 }

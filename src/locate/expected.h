@@ -7,6 +7,7 @@
 #include "bounds/bounded.h"
 #include "engine/outcome.h"
 #include "eval/gradient.h"
+#include "eval/lowered_products.h"
 #include "judge/verdict.h"
 #include "model/model.h"
 
@@ -15,15 +16,22 @@ struct expected {
     struct bounded *values; /* one for each output */
 };
 
-/* Computes the expected answer. fused: the bounds allow for an engine that computes several nodes as one, by
- * another formula (evaluate_options.loose), unless a shape (of Range, say) depends on the values. After a
- * failure there is nothing to release. */
-int expected_compute(struct expected *expected, const struct model *model, bool fused,
+/* Computes the expected answer. fusing: the bounds allow for that, unless a shape (of Range, say) depends on
+ * the values; NULL: each node is computed by itself. After a failure there is nothing to release. */
+int expected_compute(struct expected *expected, const struct model *model, const struct fusing *fusing,
                      const struct value *inputs, size_t n_inputs);
 void expected_release(struct expected *expected);
 
 void expected_judge(const struct expected *expected, const struct model *model, const struct result *result,
                     struct verdict *verdict);
+
+/* What an engine that may fuse answered: judged by bounds without fewer bits and, where it is outside these,
+ * with them; verdict->lowered tells that it is right by these. *expected takes the values that were judged by
+ * last. The verdict is untested, and nothing is to be released, when the reference cannot compute the model.
+ */
+void expected_judge_fused(struct expected *expected, const struct model *model, const struct fusing *fusing,
+                          const struct value *inputs, size_t n_inputs, const struct result *result,
+                          struct verdict *verdict);
 
 /* The same for gradients: the engine's are in the order in which they were asked for, as is `expected`. */
 void expected_judge_gradients(const struct gradient *expected, size_t count, const struct result *result,

@@ -449,6 +449,8 @@ static bool fused_nodes_are_right(struct localizing *localizing)
     struct operator_check check;
     bool done = operator_check(&check, search->test.which, &search->whole.answer, NULL) == 0;
     bool right = done && !check.found.count && check.n_checked == check.n_nodes;
+    if (right && check.n_lowered)
+        localizing->result->lowering = arena_strdup(&localizing->result->arena, check.lowering);
     if (done && check.found.count) {
         settlement_release(&localizing->settlement);
         localizing->settlement = check.found;
@@ -472,6 +474,9 @@ static int conclude_quiet(struct localizing *localizing)
     localizing->search.test.err = err;
     size_t judged = localizing->result->n_judged, all = localizing->result->n_nodes;
     bool unknown = status || verdict_is(settlement->kind, CLASS_UNJUDGED);
+    if (!unknown && settlement->verdict.lowered)
+        localizing->result->lowering =
+            arena_strdup(&localizing->result->arena, localizing->search.test.lowering);
     if (!unknown)
         return 0;
     settlement->count = 0;

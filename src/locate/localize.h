@@ -67,8 +67,9 @@ struct localization {
     struct verdict verdict; /* on the culprit, with the inputs it had */
     bool unbounded;         /* it agrees by its nodes alone: the answer as a whole has no finite bound */
     const char *unshown;    /* why the engine did not show its values; NULL when it did */
-    size_t n_judged;        /* number of nodes judged, or replaced by constants, so that their users were */
-    const char *text;       /* one line: "Softmax (node sm3): output y[7] is ..." */
+    const char *lowering; /* it is right by the bounds of fewer bits: what is computed how; NULL: it is not */
+    size_t n_judged;      /* number of nodes judged, or replaced by constants, so that their users were */
+    const char *text;     /* one line: "Softmax (node sm3): output y[7] is ..." */
 
     double quartile;          /* the third quartile of all rates; NAN when there are none */
     size_t n_wrong;           /* nodes that are wrong by themselves */

@@ -9,6 +9,7 @@
 #include "model/build.h"
 #include "ops/op.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct checking {
     struct search search;
     uint64_t *shown; /* by value: the hash of what the engine showed */
     bool *judged, *covered;
+    double *lowered;
     size_t ends;          /* models tried that end with a node */
     size_t suspect;       /* the first node far beyond its likely bound; n_nodes: none */
     enum outcome outcome; /* of the run with all values exposed */
@@ -163,6 +165,9 @@ static void conclude(struct checking *checking)
             node->why = NULL;
         else if (!node->why)
             node->why = "the engine does not show its values";
+        node->lowered = checking->lowered[number] > 0;
+        node->visible = fmax(node->visible, checking->lowered[number]);
+        check->n_lowered += node->lowered;
         check->n_checked += node->checked != CHECKED_NOT;
         check->partial |= node->checked != CHECKED_NOT && node->left;
     }
@@ -178,8 +183,11 @@ static int examine(struct checking *checking)
         search_blame_spare(search, &check->found);
     if (check->found.count)
         return 0;
-    struct stretches stretches = {
-        .search = search, .shown = checking->shown, .judged = checking->judged, .covered = checking->covered};
+    struct stretches stretches = {.search = search,
+                                  .shown = checking->shown,
+                                  .judged = checking->judged,
+                                  .covered = checking->covered,
+                                  .lowered = checking->lowered};
     if (stretches_judge(&stretches, &check->found))
         return -1;
     if (!check->found.count && checking->suspect < check->n_nodes)
@@ -201,8 +209,10 @@ static int prepare(struct checking *checking, const struct settle_case *which, s
     check->nodes = arena_array(&check->arena, check->n_nodes, sizeof *check->nodes);
     checking->shown = arena_array(&test->arena, test->index.count, sizeof *checking->shown);
     checking->judged = arena_array(&test->arena, check->n_nodes, sizeof *checking->judged);
+    check->lowering = test->lowering;
     checking->suspect = check->n_nodes;
     checking->covered = arena_array(&test->arena, check->n_nodes, sizeof *checking->covered);
+    checking->lowered = arena_array(&test->arena, check->n_nodes, sizeof *checking->lowered);
     return 0;
 }
 

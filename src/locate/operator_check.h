@@ -29,6 +29,7 @@ enum node_checked {
 struct checked_node {
     enum node_checked checked;
     const char *why;              /* it was not judged; NULL: it was */
+    bool lowered;                 /* it is computed in fewer bits than its type has (engine/profile.h) */
     size_t elements, left, vague; /* of its outputs; those not judged; as in struct verdict */
     double error, visible;        /* as in struct verdict */
     struct exercise exercise;
@@ -40,6 +41,8 @@ struct operator_check {
     size_t n_nodes, n_checked;
     bool partial; /* some nodes that were judged have elements that could not be */
     struct checked_node *nodes;
+    size_t n_lowered;        /* nodes that are computed in fewer bits */
+    const char *lowering;    /* in words, with n_lowered: what is computed how; lives as long as the engine */
     size_t stretches, right; /* as in struct stretches */
     size_t runs;             /* of the engine */
 };

@@ -115,13 +115,16 @@ void part_judge(struct recording *record, const struct refused *refused, const s
         goto out;
     bool wanted =
         refused ? ends_alike(refused, record->test, part.model, &result) : result.outcome == OUTCOME_OK;
-    if (wanted && !(refused && size > TRUSTED))
-        wanted = !expected_compute(&expected, part.model, is_group(part.model->graph), part.inputs, n_inputs);
-    if (wanted && refused)
-        *verdict = *refused->verdict;
-    else if (wanted)
-        expected_judge(&expected, part.model, &result, verdict);
-    if (wanted && mistrusting && !refused && !verdict_is_finding(verdict->kind) &&
+    const struct fusing *fusing = is_group(part.model->graph) ? &record->test->fusing : NULL;
+    if (wanted && refused) {
+        if (size > TRUSTED || !expected_compute(&expected, part.model, fusing, part.inputs, n_inputs))
+            *verdict = *refused->verdict;
+    } else if (wanted) {
+        expected_judge_fused(&expected, part.model, fusing, part.inputs, n_inputs, &result, verdict);
+        if (verdict_is(verdict->kind, CLASS_NOTHING))
+            *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    }
+    if (wanted && mistrusting && !refused && !verdict->lowered && !verdict_is_finding(verdict->kind) &&
         expected_by_fusing(part.model, part.inputs, n_inputs, &result))
         verdict->kind = VERDICT_MISTRUSTED;
 out:

@@ -230,9 +230,12 @@ int search_whole(struct search *search, struct settlement *settlement)
         return error_set(search->test.err, ERROR_UNSUPPORTED, "the reference cannot compute the model");
     settlement->verdict = verdict;
     settlement->kind = verdict_is(verdict.kind, CLASS_SUSPECT) ? VERDICT_IMPRECISE : verdict.kind;
+    if (verdict.lowered)
+        verdict_say(&settlement->verdict,
+                    "within its bounds only because some operators are computed in fewer bits");
     settlement->every_node =
         (!search->record.changed || search->groups.close) && search->right >= model->graph->n_node;
-    if (!verdict_is_finding(verdict.kind) && is_right_by_fusing(search)) {
+    if (!verdict.lowered && !verdict_is_finding(verdict.kind) && is_right_by_fusing(search)) {
         settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
         snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
                  "another formula for the nodes that are computed as one explains the difference");

@@ -135,6 +135,8 @@ bool settle_verdict(const struct settle_case *which, struct verdict *verdict, st
     }
     if (verdict_is(verdict->kind, CLASS_SUSPECT) || verdict_is(found.kind, CLASS_DOUBT))
         verdict->kind = found.kind;
+    if (found.verdict.lowered && !found.count)
+        *verdict = found.verdict;
     if (verdict_is(found.kind, CLASS_DOUBT))
         memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
     *settlement = found;

@@ -9,7 +9,7 @@
 #include "case/test_case.h"
 
 struct settle_case {
-    struct pool *pool;
+    struct pool *pool; /* NULL: the engine is not run, only its answer is judged */
     int engine;
     const struct test_case *test;
     size_t max_group; /* size of the largest fused group that is searched for, in nodes; 0: 12 */

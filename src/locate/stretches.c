@@ -222,11 +222,11 @@ static void judge(struct stretches *stretches, const struct stretch *stretch, st
     struct expected expected = {0};
     struct part part = {0};
     *verdict = (struct verdict){0};
-    if (tensor && cut(stretches, stretch, &part) &&
-        !expected_compute(&expected, part.model, stretch->n_nodes > 1, part.inputs, part.n_inputs)) {
+    if (tensor && cut(stretches, stretch, &part)) {
         struct value view = value_view(NULL, tensor);
         struct result shown = {.outcome = OUTCOME_OK, .count = 1, .outputs = &view}, alone;
-        expected_judge(&expected, part.model, &shown, verdict);
+        expected_judge_fused(&expected, part.model, stretch->n_nodes > 1 ? &record->test->fusing : NULL,
+                             part.inputs, part.n_inputs, &shown, verdict);
         result_init(&alone);
         if (verdict_is_finding(verdict->kind)) {
             *verdict = (struct verdict){0};
@@ -255,6 +255,26 @@ static void blame(struct stretches *stretches, const struct stretch *stretch, co
     settlement_blame(settlement, &now, stretch->nodes, count);
 }
 
+/* Whether node `number` is a product that the engine computes in fewer bits. */
+static bool is_lowered(const struct under_test *test, size_t number)
+{
+    const struct lowered_products *lowered = test->fusing.lowered;
+    const Onnx__GraphProto *graph = test->model->graph;
+    const Onnx__NodeProto *node = graph->node[number];
+    const struct index_value *weights =
+        node->n_input > 1 ? model_index_find(&test->index, node->input[1]) : NULL;
+    return lowered_lists(lowered->products, node->op_type) && weights && weights->source == SOURCE_NODE &&
+           lowered_lists(lowered->makers, graph->node[weights->number]->op_type);
+}
+
+/* A stretch that is right by the bounds of fewer bits. */
+static void note_lowered(struct stretches *stretches, const struct stretch *stretch, double visible)
+{
+    for (size_t i = 0; i < stretch->n_nodes; i++)
+        if (is_lowered(&stretches->search->test, stretch->nodes[i]))
+            stretches->lowered[stretch->nodes[i]] = visible;
+}
+
 static bool judge_stretch(struct stretches *stretches, const struct stretch *stretch,
                           struct settlement *settlement)
 {
@@ -268,6 +288,8 @@ static bool judge_stretch(struct stretches *stretches, const struct stretch *str
     stretches->right += right;
     for (size_t i = 0; i < stretch->n_nodes && right; i++)
         stretches->covered[stretch->nodes[i]] = true;
+    if (verdict.lowered)
+        note_lowered(stretches, stretch, verdict.visible);
     if (!verdict_is_finding(verdict.kind))
         return false;
     blame(stretches, stretch, &verdict, settlement);

@@ -26,6 +26,8 @@ struct stretches {
                               it did not show it */
     const bool *judged;    /* by node number: nodes that were judged there, each alone */
     bool *covered;         /* by node number: set for nodes of a stretch that was judged */
+    double *lowered;       /* by node number, of products that are computed in fewer bits: what was visible
+                              (struct verdict); 0 of all others */
     size_t count, right;   /* stretches looked at; those whose end was judged to be within its bound */
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "engine/handover.h"
+#include "engine/settings.h"
 #include "model/onnx.h"
 
 #include <stdlib.h>
@@ -13,6 +14,10 @@ int under_test_init(struct under_test *test, const struct settle_case *which, st
     if (!test->model || model_index_init(&test->index, test->model, err))
         return -1;
     arena_init(&test->arena);
+    const struct lowering *lowering =
+        which->pool ? settings_lowering(pool_engine(which->pool, which->engine)) : NULL;
+    test->fusing.lowered = lowering ? &lowering->products : NULL;
+    test->lowering = lowering ? lowering->words : NULL;
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #ifndef LOCATE_UNDER_TEST_H
 #define LOCATE_UNDER_TEST_H
 
+#include "eval/lowered_products.h"
 #include "locate/settlement.h"
 #include "model/index.h"
 
@@ -12,6 +13,8 @@ struct under_test {
     const struct settle_case *which;
     const struct test_case *whole; /* the case */
     const struct model *model;     /* its model */
+    struct fusing fusing;          /* how the engine may compute several nodes as one */
+    const char *lowering;          /* what it computes in fewer bits, in words; NULL: nothing */
     struct arena arena;            /* for everything that lives as long as the search */
     struct model_index index;      /* of the model */
     struct model *inferred;        /* set by under_test_infer: the model that the index has its types from */

@@ -9,9 +9,12 @@
 
 struct whole_answer {
     struct under_test *test;
-    struct result answer;     /* set by whole_answer_run */
-    struct expected expected; /* computed when it is first needed */
-    bool tried, known;        /* `expected` was computed; and successfully */
+    struct result answer; /* set by whole_answer_run */
+    /* Computed when they are first needed: without, and with what the engine computes in fewer bits. */
+    struct whole_expected {
+        struct expected expected;
+        bool tried, known; /* it was computed; and successfully */
+    } plain, lowered;
 };
 
 void whole_answer_init(struct whole_answer *whole, struct under_test *test);
@@ -21,7 +24,11 @@ void whole_answer_release(struct whole_answer *whole);
 int whole_answer_run(struct whole_answer *whole);
 
 /* Judges an answer to the whole model against the reference, whose bounds allow for fused nodes.
- * VERDICT_UNTESTED when the reference cannot compute the model. */
+ * VERDICT_UNTESTED when the reference cannot compute the model. Where it deviates, and the engine computes in
+ * fewer bits, it is judged by the bounds of that (verdict->lowered). */
 void whole_answer_judge(struct whole_answer *whole, const struct result *result, struct verdict *verdict);
+
+/* What whole_answer_judge judged by. */
+const struct expected *whole_answer_expected(const struct whole_answer *whole);
 
 #endif

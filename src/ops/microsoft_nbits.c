@@ -3,11 +3,11 @@
  * in blocks (docs/bounds/microsoft.md derives the bounds).
  */
 #include "bounds/number.h"
+#include "bounds/steps.h"
 #include "ops/draw.h"
 #include "ops/inner.h"
 #include "ops/matmul.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -102,33 +102,20 @@ static int dequantize(struct op_call *call, const struct nbits *w, struct bounde
     return 0;
 }
 
-/* What rounding to one of 255 steps of the largest element of a block loses. Where the step is no normal
- * number its inverse may be infinite: the block may vanish, or become the largest on either side. */
-static long double lost_in_steps(long double most)
-{
-    long double step = most / 127;
-    return step < FLT_MIN ? 3 * most : step;
-}
-
 /* How much of an element of A is lost at an accuracy level: rounded to a half or a bfloat16, or to one of 255
  * steps of the largest of its block. */
 static int blur(struct op_call *call, const struct nbits *w, struct bounded *out)
 {
     static const double units[] = {0, 0, 0x1p-11, 0x1p-8};
+    if (w->level == 4)
+        return bounded_in_steps(out, w->a, (size_t)w->k, (size_t)w->block, call->err);
     if (bounded_copy(out, w->a, call->err))
         return -1;
     for (size_t i = 0; out->value && i < out->count; i++) {
-        size_t column = i % (size_t)w->k, first = i - column % (size_t)w->block;
-        size_t last = i - column + (size_t)w->k;
-        last = last < first + (size_t)w->block ? last : first + (size_t)w->block;
-        long double most = 0;
-        for (size_t j = first; w->level == 4 && j < last; j++)
-            most = fmaxl(most, fabsl(w->a->value[j]) + bounded_hard(w->a, j));
-        long double lost = w->level == 4 ? lost_in_steps(most)
-                                         : units[w->level] * (fabsl(out->value[i]) + bounded_hard(out, i));
-        /* A half overflows, and so may the sums of a block; NaN and infinities spread over their block. */
-        bool strays = !isfinite(lost) || (w->level == 4 && !(most < dtype_highest(DTYPE_FLOAT) / 0x1p40L)) ||
-                      !isfinite(out->value[i]) || (w->level == 2 && fabsl(out->value[i]) > 65000);
+        long double lost = units[w->level] * (fabsl(out->value[i]) + bounded_hard(out, i));
+        /* A half overflows. */
+        bool strays =
+            !isfinite(lost) || !isfinite(out->value[i]) || (w->level == 2 && fabsl(out->value[i]) > 65000);
         if (strays)
             bounded_put_undecided(out, i, 0);
         else

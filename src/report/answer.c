@@ -89,6 +89,7 @@ void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts 
     str_init(&scene->evidence);
     str_init(&scene->idle);
     str_init(&scene->borrowed);
+    str_init(&scene->lowered);
     text_print(&scene->what, path, 0);
     text_print(&scene->evidence, described, 0);
     if (verdicts->samples < samples) {
@@ -103,6 +104,8 @@ void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts 
             operator_evidence_idle(scene->parts[i].evidence, &scene->idle);
         if (scene->parts[i].evidence)
             add_borrowed(&scene->borrowed, &scene->parts[i]);
+        if (scene->parts[i].evidence && !scene->lowered.length)
+            operator_evidence_lowered(scene->parts[i].evidence, &scene->lowered);
         engine_verdict_stands(&verdicts->engine[i], labels[i], &scene->standing);
     }
     scene->answer = (struct answer){
@@ -114,6 +117,7 @@ void answer_scene_init(struct answer_scene *scene, const struct sample_verdicts 
         .samples = samples,
         .idle = scene->idle.length ? scene->idle.data : NULL,
         .borrowed = scene->borrowed.length ? scene->borrowed.data : NULL,
+        .lowered = scene->lowered.length ? scene->lowered.data : NULL,
         .unjudged = verdicts->unjudged,
         .beyond = verdicts->beyond,
         .without = verdicts->reason,
@@ -131,6 +135,7 @@ void answer_scene_release(struct answer_scene *scene)
     str_release(&scene->evidence);
     str_release(&scene->idle);
     str_release(&scene->borrowed);
+    str_release(&scene->lowered);
 }
 
 /* Whether the engine is right. */
@@ -545,6 +550,8 @@ static void add_doubts(struct str *out, const struct answer *answer, const struc
         add_doubt(out, between, "Beyond its type", answer->beyond);
     if (has_gaps(all))
         add_gap(out, operator_evidence_partial(all->evidence), between);
+    if (answer->lowered)
+        add_doubt(out, between, "Computed in fewer bits than its type has", answer->lowered);
     if (answer->borrowed)
         add_doubt(out, between, "Computed by the reference and not checked", answer->borrowed);
     if (answer->idle)

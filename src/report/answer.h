@@ -55,7 +55,9 @@ struct answer {
     const char *unjudged;   /* why values could not be judged; NULL: not known */
     const char *idle;       /* what no sample exercised; NULL: nothing is known of that */
     const char *borrowed;   /* operators that an engine takes from the reference; NULL: none */
-    const char *without;    /* why there was no reference for some samples; NULL: there was */
+    const char
+        *lowered; /* what is computed in fewer bits than its type has; NULL: nothing is known of that */
+    const char *without;             /* why there was no reference for some samples; NULL: there was */
     const struct standing *standing; /* NULL: what was not judged is said elsewhere */
 };
 
@@ -71,7 +73,7 @@ struct answer_scene {
     struct answer answer;
     struct answer_part *parts;
     struct str *wheres; /* one for each part */
-    struct str what, evidence, idle, borrowed;
+    struct str what, evidence, idle, borrowed, lowered;
     struct standing standing;
 };
 /* path: the model. described: the samples (inputs_describe), of which `samples` there are. */

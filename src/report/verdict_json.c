@@ -83,6 +83,11 @@ static void unexercised_json(struct json *json, const struct operator_evidence *
         if (evidence->nodes[i].borrowed)
             json_string(json, NULL, evidence->nodes[i].name);
     json_end(json);
+    json_array(json, "lowered");
+    for (size_t i = 0; i < evidence->n_nodes; i++)
+        if (evidence->nodes[i].lowered)
+            json_string(json, NULL, evidence->nodes[i].name);
+    json_end(json);
     json_array(json, "not_exercised");
     for (size_t i = 0; i < evidence->n_nodes; i++) {
         const char *missing = operator_evidence_missing(evidence, i);

@@ -21,6 +21,8 @@ void operator_evidence_add(struct operator_evidence *evidence, struct arena *are
     if (!evidence->nodes)
         begin(evidence, arena, model);
     evidence->samples++;
+    if (check->n_lowered && !evidence->lowering)
+        evidence->lowering = arena_strdup(arena, check->lowering);
     evidence->complete += check->n_checked == check->n_nodes;
     evidence->most = check->n_checked > evidence->most ? check->n_checked : evidence->most;
     for (size_t i = 0; i < evidence->n_nodes && i < check->n_nodes; i++) {
@@ -33,6 +35,7 @@ void operator_evidence_add(struct operator_evidence *evidence, struct arena *are
             node->vague = from->vague;
         }
         node->borrowed |= from->checked == CHECKED_BORROWED;
+        node->lowered |= from->lowered;
         if (from->why && !node->why)
             node->why = arena_strdup(arena, from->why);
         node->error = from->error > node->error ? from->error : node->error;
@@ -88,15 +91,37 @@ const struct node_evidence *operator_evidence_vague(const struct operator_eviden
     return first;
 }
 
+/* "Softmax sm, Gelu g and 3 more" of nodes in the order of the graph. */
+static void add_named(const struct node_evidence *node, size_t count, struct str *out)
+{
+    if (count <= TOLD)
+        str_printf(out, "%s%s %s", count > 1 ? ", " : "", node->operator, node->name);
+}
+
+static void add_rest(size_t count, struct str *out)
+{
+    if (count > TOLD)
+        str_printf(out, " and %zu more", count - TOLD);
+}
+
 void operator_evidence_borrowed(const struct operator_evidence *evidence, struct str *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < evidence->n_nodes; i++)
-        if (evidence->nodes[i].borrowed && count++ < TOLD)
-            str_printf(out, "%s%s %s", count > 1 ? ", " : "", evidence->nodes[i].operator,
-                       evidence->nodes[i].name);
-    if (count > TOLD)
-        str_printf(out, " and %zu more", count - TOLD);
+        if (evidence->nodes[i].borrowed)
+            add_named(&evidence->nodes[i], ++count, out);
+    add_rest(count, out);
+}
+
+void operator_evidence_lowered(const struct operator_evidence *evidence, struct str *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < evidence->n_nodes; i++)
+        if (evidence->nodes[i].lowered)
+            add_named(&evidence->nodes[i], ++count, out);
+    add_rest(count, out);
+    if (evidence->lowering)
+        str_printf(out, "%s%s", count ? ": " : "", evidence->lowering);
 }
 
 double operator_evidence_error(const struct operator_evidence *evidence)

@@ -14,6 +14,7 @@ struct node_evidence {
     size_t judged;         /* samples on which it was judged */
     size_t elements, left; /* of its outputs on one sample, and those that were not judged, at most */
     size_t vague;          /* ... and those in which an error of the result's own size would have passed */
+    bool lowered;          /* computed in fewer bits than its type has */
     bool borrowed;         /* from the reference: it is not the engine's own */
     const char *why;       /* why not, on the first of the others; NULL: there are none */
     double error, visible; /* the largest over the samples (struct verdict) */
@@ -27,6 +28,7 @@ struct operator_evidence {
     size_t most;     /* operators judged on one sample, at most */
     size_t n_nodes;
     struct node_evidence *nodes; /* by number; NULL: no sample was checked */
+    const char *lowering;        /* what is computed in fewer bits how; NULL: nothing */
     size_t failed;               /* samples on which the check could not be made */
     const char *failure;         /* why, on the first of them */
     /* The engine is wrong on some sample. What that sample exercised is not known, as it is not gone on with
@@ -53,6 +55,10 @@ const struct node_evidence *operator_evidence_vague(const struct operator_eviden
 
 /* Appends the operators that were borrowed: "Softmax sm and Gelu g"; the first few of many. */
 void operator_evidence_borrowed(const struct operator_evidence *evidence, struct str *out);
+
+/* The same of those that are computed in fewer bits: "MatMul q, MatMul k and 12 more: " and what is done;
+ * only the latter where the whole answer told of it. */
+void operator_evidence_lowered(const struct operator_evidence *evidence, struct str *out);
 
 /* The largest error seen in any operator. */
 double operator_evidence_error(const struct operator_evidence *evidence);

@@ -226,6 +226,8 @@ static bool check_operators(struct sample_verdicts *verdicts, size_t engine,
         told = true;
     } else {
         operator_evidence_add(&overall->evidence, verdicts->arena, model, &check);
+        if (verdict->lowered && !overall->evidence.lowering)
+            overall->evidence.lowering = arena_strdup(verdicts->arena, check.lowering);
         told = check.n_checked == check.n_nodes && !is_judged(verdict);
         *every_node = check.n_checked == check.n_nodes && (told || !check.partial);
         if (told) {
@@ -282,7 +284,14 @@ static bool take_measure(struct sample_verdicts *verdicts, size_t engine, const 
     case MEASURE_NONE:
         return false;
     case MEASURE_SETTLE:
-        return settle_sample(verdicts, engine, sample, verdict, settlement);
+        if (!settle_sample(verdicts, engine, sample, verdict, settlement))
+            return false;
+        if (!verdict->lowered ||
+            measure_for(&verdicts->engine[engine], sample, verdict, is_judged(verdict)) != MEASURE_CHECK)
+            return true;
+        settlement_release(settlement);
+        *settlement = (struct settlement){0};
+        return check_operators(verdicts, engine, sample, verdict, settlement, every_node);
     case MEASURE_UNDECIDED:
         return settle_undecided(&which, verdict, settlement, every_node);
     case MEASURE_CHECK:

@@ -50,7 +50,7 @@ static long double first_element(const struct test_case *test)
 {
     struct expected expected;
     const struct model *model = test_case_model(test, NULL);
-    assert_int_equal(expected_compute(&expected, model, false, test->inputs, test->n_inputs), 0);
+    assert_int_equal(expected_compute(&expected, model, NULL, test->inputs, test->n_inputs), 0);
     struct tensor tensor;
     assert_int_equal(bounded_to_tensor(&expected.values[0], &tensor, NULL), 0);
     long double value = tensor_get(&tensor, tensor.count - 1);

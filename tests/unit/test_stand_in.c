@@ -34,7 +34,7 @@ static void assert_right(const struct test_case *test, const char *op_type, size
     const struct model *model = test_case_model(test, NULL);
     assert_int_equal(model->graph->n_node, nodes);
     assert_string_equal(model->graph->node[0]->op_type, op_type);
-    assert_int_equal(expected_compute(&expected, model, false, test->inputs, test->n_inputs), 0);
+    assert_int_equal(expected_compute(&expected, model, NULL, test->inputs, test->n_inputs), 0);
     expected_release(&expected);
 }
 
