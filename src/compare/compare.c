@@ -655,6 +655,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     if (status == 0) {
         fold_conclude(&work.fold);
         status = judge_worst(&work, err);
+        fold_excuse_lacks(compare);
     }
     progress_doing(&work.progress, "looking for the cause of differences");
     if (status == 0)

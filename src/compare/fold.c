@@ -406,6 +406,26 @@ static int number_pattern(struct compare *compare, size_t pair, bool mad)
     return (int)++compare->unique;
 }
 
+static bool differs(const struct compare *compare, const struct compare_pair *pair)
+{
+    bool by_class = pair->class_inconsistent && compare->truth == TRUTH_CLASSES;
+    /* On classifiers CRADLE decides by class distance; the MAD distance is only shown. */
+    bool by_mad = pair->mad_inconsistent && compare->truth == TRUTH_VALUES;
+    return pair->one_sided || pair->mismatched || pair->beyond || by_class || by_mad;
+}
+
+void fold_excuse_lacks(struct compare *compare)
+{
+    for (size_t i = 0; i < compare->pairs; i++) {
+        struct compare_pair *pair = &compare->pair[i];
+        if (!verdict_is(compare->verdicts.engine[pair->a].verdict.kind, CLASS_LACK) &&
+            !verdict_is(compare->verdicts.engine[pair->b].verdict.kind, CLASS_LACK))
+            continue;
+        pair->one_sided = 0;
+        pair->differs = differs(compare, pair);
+    }
+}
+
 void fold_conclude(struct fold *fold)
 {
     struct compare *compare = fold->compare;
@@ -418,10 +438,7 @@ void fold_conclude(struct fold *fold)
             pair->class_pattern = number_pattern(compare, i, false);
         if (pair->mad_inconsistent)
             pair->mad_pattern = number_pattern(compare, i, true);
-        bool by_class = pair->class_inconsistent && compare->truth == TRUTH_CLASSES;
-        /* On classifiers CRADLE decides by class distance; the MAD distance is only shown. */
-        bool by_mad = pair->mad_inconsistent && compare->truth == TRUTH_VALUES;
-        pair->differs = pair->one_sided || pair->mismatched || pair->beyond || by_class || by_mad;
+        pair->differs = differs(compare, pair);
     }
     for (size_t i = 0; i < compare->engines; i++) {
         size_t total = 0;

@@ -38,4 +38,7 @@ bool fold_wanted(const struct compare *compare, size_t sample);
 /* Decides which pairs differ; to be called after the last sample. */
 void fold_conclude(struct fold *fold);
 
+/* After judging: an engine whose refusal turns out to be something that it lacks differs from nobody. */
+void fold_excuse_lacks(struct compare *compare);
+
 #endif
