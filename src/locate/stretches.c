@@ -27,6 +27,21 @@ struct stretch {
     size_t *from, n_from;   /* values at which it begins */
 };
 
+/* What a run told: of each value the hash, 0 where it was not shown; of each node whether it was judged,
+ * alone or in a stretch, and is right. */
+struct told {
+    const uint64_t *shown;
+    const bool *right;
+};
+
+/* All runs so far: the one with all values exposed, and the rounds. */
+struct telling {
+    struct told told[ROUNDS + 1];
+    size_t count;
+    uint64_t *shown; /* of the round that is running */
+    bool *right;
+};
+
 uint64_t stretches_hash(const struct tensor *tensor)
 {
     uint64_t hash = hash_bytes((uint64_t)tensor->type + 1, tensor->data, tensor->size);
@@ -168,22 +183,43 @@ static void stretch_release(struct stretch *stretch)
     free(stretch->from);
 }
 
-static bool is_same(const struct stretches *stretches, size_t value)
+/* Notes what the running round shows of a value that a node makes. */
+static void note_shown(struct stretches *stretches, size_t value)
 {
+    if (stretches->search->test.index.values[value].source != SOURCE_NODE || stretches->telling->shown[value])
+        return;
     const struct tensor *tensor = held_values_get(&stretches->search->record.values, value);
-    return stretches->search->test.index.values[value].source != SOURCE_NODE ||
-           (tensor && stretches->shown[value] && stretches_hash(tensor) == stretches->shown[value]);
+    stretches->telling->shown[value] = tensor ? stretches_hash(tensor) : 0;
 }
 
-/* Whether the run with all values exposed told the same already. */
-static bool was_judged(const struct stretches *stretches, const struct stretch *stretch)
+static bool is_same(const struct stretches *stretches, const struct told *told, size_t value)
 {
-    bool same = is_same(stretches, stretch->end);
+    uint64_t now = stretches->telling->shown[value];
+    return stretches->search->test.index.values[value].source != SOURCE_NODE ||
+           (now && now == told->shown[value]);
+}
+
+static bool told_before(const struct stretches *stretches, const struct told *told,
+                        const struct stretch *stretch)
+{
+    bool same = is_same(stretches, told, stretch->end);
     for (size_t i = 0; i < stretch->n_from && same; i++)
-        same = is_same(stretches, stretch->from[i]);
+        same = is_same(stretches, told, stretch->from[i]);
     for (size_t i = 0; i < stretch->n_nodes && same; i++)
-        same = stretches->judged[stretch->nodes[i]];
+        same = told->right[stretch->nodes[i]];
     return same;
+}
+
+/* Whether an earlier run told the same, bit for bit, and was judged. */
+static bool was_judged(struct stretches *stretches, const struct stretch *stretch)
+{
+    note_shown(stretches, stretch->end);
+    for (size_t i = 0; i < stretch->n_from; i++)
+        note_shown(stretches, stretch->from[i]);
+    for (size_t i = 0; i < stretches->telling->count; i++)
+        if (told_before(stretches, &stretches->telling->told[i], stretch))
+            return true;
+    return false;
 }
 
 /* Cuts the stretch out as a model of its own, with the values it was given; false when one is not known. */
@@ -287,7 +323,7 @@ static bool judge_stretch(struct stretches *stretches, const struct stretch *str
     }
     stretches->right += right;
     for (size_t i = 0; i < stretch->n_nodes && right; i++)
-        stretches->covered[stretch->nodes[i]] = true;
+        stretches->covered[stretch->nodes[i]] = stretches->telling->right[stretch->nodes[i]] = true;
     if (verdict.lowered)
         note_lowered(stretches, stretch, verdict.visible);
     if (!verdict_is_finding(verdict.kind))
@@ -367,6 +403,9 @@ static size_t list_stretches(const struct plan *plan, struct stretch *found)
 static int judge_round(struct stretches *stretches, const struct plan *plan, struct settlement *settlement)
 {
     struct recording *record = &stretches->search->record;
+    struct telling *telling = stretches->telling;
+    telling->shown = arena_array(&record->test->arena, plan->index->count, sizeof *telling->shown);
+    telling->right = arena_array(&record->test->arena, record->test->model->graph->n_node, sizeof(bool));
     struct stretch *found = memory_zeroed(plan->index->count, sizeof *found);
     size_t count = list_stretches(plan, found), done = 0;
     int status = recording_expose_some(record, plan->exposed);
@@ -375,6 +414,7 @@ static int judge_round(struct stretches *stretches, const struct plan *plan, str
     for (size_t i = 0; i < count; i++)
         stretch_release(&found[i]);
     free(found);
+    telling->told[telling->count++] = (struct told){telling->shown, telling->right};
     return status < 0 ? -1 : 0;
 }
 
@@ -396,6 +436,8 @@ int stretches_judge(struct stretches *stretches, struct settlement *settlement)
     struct recording *record = &stretches->search->record;
     const struct model_index *index = &record->test->index;
     struct plan plan = {.index = index, .values = &record->values};
+    struct telling telling = {.told = {{stretches->shown, stretches->judged}}, .count = 1};
+    stretches->telling = &telling;
     bool *tried[ROUNDS];
     size_t n_tried = 0;
     int status = 0;

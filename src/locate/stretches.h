@@ -5,7 +5,8 @@
  * not quite what runs when nobody looks. The model is therefore run again with only some of its values
  * exposed. What lies between these, a stretch, is the engine's to fuse; it is evaluated on the values that
  * the engine gave it and judged by bounds that allow for another formula (evaluate_options.loose). A stretch
- * whose values are bit for bit those of the run with all values exposed was judged there already.
+ * whose values are bit for bit those of an earlier run, with all values exposed or other ones, was judged
+ * there already.
  *
  * Three choices of values leave room for the fusions that engines make, with bounds that are still narrow:
  * what feeds products (Conv, MatMul ...) and operators that hide errors (op_hides), so that each stretch has
@@ -29,6 +30,7 @@ struct stretches {
     double *lowered;       /* by node number, of products that are computed in fewer bits: what was visible
                               (struct verdict); 0 of all others */
     size_t count, right;   /* stretches looked at; those whose end was judged to be within its bound */
+    struct telling *telling; /* what the runs so far told; stretches_judge sets it */
 };
 
 /* The hash of a tensor's bytes, which is never 0. */

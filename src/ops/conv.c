@@ -62,6 +62,7 @@ static int eval_conv(struct op_call *call)
         return out ? 0 : -1;
     c.bias = bias;
     c.out = out;
+    c.unbounded = call->unbounded;
     return convolve(&c, call->err);
 }
 

@@ -56,6 +56,7 @@ struct convolution {
     size_t groups;
     bool transposed;  /* weights are [C, M/group, ...] and flipped */
     double roundings; /* terms of one sum */
+    bool unbounded;   /* as in struct op_call */
 };
 
 /*

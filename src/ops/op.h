@@ -346,6 +346,7 @@ struct op_call {
     const Onnx__NodeProto *node;
     int opset;        /* of ONNX's own domain */
     bool shapes_only; /* stop after fixing outputs; inputs may have no values */
+    bool unbounded;   /* nobody looks at the error bounds: what is costly to bound may be left out */
     size_t n_inputs;
     const struct bounded *const *inputs; /* NULL: omitted */
     size_t n_outputs; /* room in outputs: the node's own number, at least max(outputs.least, 1) */
