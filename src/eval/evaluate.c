@@ -110,6 +110,7 @@ static int check_narrow(struct op_call *call)
 static int run_call(struct op_call *call, const struct evaluate_options *options)
 {
     struct older older;
+    call->unbounded = options->round;
     if (call->opset && call->n_inputs > most_inputs(call->op, call->opset))
         return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
     if (refuse_containers(call) || check_narrow(call))
@@ -301,7 +302,6 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
         .node = node,
         .opset = scope->opset,
         .shapes_only = scope->shapes_only,
-        .unbounded = scope->options->round,
         .n_inputs = node->n_input,
         .inputs = inputs,
         .n_outputs = room,
@@ -628,7 +628,6 @@ static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_
         .node = node,
         .opset = scope->opset,
         .shapes_only = scope->shapes_only,
-        .unbounded = scope->options->round,
         .n_inputs = n_inputs,
         .inputs = inputs,
         .n_outputs = room,
