@@ -257,6 +257,15 @@ static bool find_from(struct group_search *search, size_t start, size_t *nodes, 
     return found;
 }
 
+/* Blames what is left of a bad part when all nodes that are not needed are gone. */
+static void blame_shrunk(struct group_search *search, size_t *nodes, size_t size, struct verdict *verdict,
+                         struct settlement *settlement)
+{
+    fused_group_shrink(search, nodes, &size, verdict);
+    settlement->fused = size > 1;
+    settlement_blame(settlement, verdict, nodes, size);
+}
+
 /* What an engine makes of a value's uses, wherever these are: two Casts that make one of the Cast before. */
 static bool find_around(struct group_search *search, size_t first, size_t end, struct settlement *settlement)
 {
@@ -267,9 +276,7 @@ static bool find_around(struct group_search *search, size_t first, size_t end, s
         size_t size = nodes_around(&search->test->index, p, nodes, n);
         if (size < 2 || size > largest_group(search) || !part_is_bad(search, nodes, size, &verdict))
             continue;
-        fused_group_shrink(search, nodes, &size, &verdict);
-        settlement->fused = size > 1;
-        settlement_blame(settlement, &verdict, nodes, size);
+        blame_shrunk(search, nodes, size, &verdict, settlement);
         return true;
     }
     return false;
@@ -325,9 +332,7 @@ static bool find_ending_at(struct group_search *search, size_t end, size_t small
         if (!nodes_ending_at(&search->test->index, end, size, nodes) ||
             !part_is_bad(search, nodes, size, &verdict))
             continue;
-        fused_group_shrink(search, nodes, &size, &verdict);
-        settlement->fused = size > 1;
-        settlement_blame(settlement, &verdict, nodes, size);
+        blame_shrunk(search, nodes, size, &verdict, settlement);
         return true;
     }
     return false;

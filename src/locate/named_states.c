@@ -15,15 +15,15 @@ static bool any_hides_states(const struct model *model)
     return false;
 }
 
-/* The name of another output is the model's own: what is longer by a word is hardly one of its names, and a
- * model in which it is one is refused. */
+/* ONNX calls this output Y. Should the model have a value of the same name already, it is no longer valid:
+ * the engine refuses it, and the caller goes on with the model as it was. */
 static void name_states(struct model *model)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
         Onnx__NodeProto *node = model->graph->node[i];
         for (size_t k = 1; hides_states(node) && k < node->n_output; k++)
             if (*node->output[k])
-                node->output[0] = arena_printf(&model->arena, "%s/assay-states", node->output[k]);
+                node->output[0] = arena_printf(&model->arena, "%s/Y", node->output[k]);
     }
     model->path = NULL;
 }
