@@ -29,8 +29,7 @@ enum {
 };
 
 /* Rules whose cure names a class of inputs or nodes that the failure needs, not merely another operator. */
-static const char form_rules[] = "initializer-as-input,input-as-initializer,inputs-as-initializers,"
-                                 "broadcast-expanded,pairwise,other-type,defaults,value-info,identity";
+static const char form_rules[] = "initializer-as-input,other-type";
 
 /* Other data, and what it is called as a cure (findings/evidence.h). */
 static const struct {
@@ -57,9 +56,8 @@ static const struct {
     {"fewer-outputs", other_data_fewer_outputs, .other_failure = true, .formal = true},
 };
 
-#define CURE_TYPE "another-type"
 #define CURE_SIZE "another-size"
-#define CURE_VARIABLES "with-variables"
+#define CURE_CAST "constant-by-cast"
 #define CURE_FED "fed"
 #define CURE_COLUMNS "as-columns"
 #define CURE_MADE "made-two-dims"
@@ -221,8 +219,6 @@ static char *vary_parameters(const struct experiments *how, const struct test_ca
     if (!localize(&found, &where, NULL)) {
         const struct cause *cause = &found.cause;
         evidence->by_operator = cause->certain && cause->kind == CAUSE_OPERATOR;
-        if (cause->form && dtype_from_name(cause->form) != DTYPE_NONE)
-            add_cure(evidence, CURE_TYPE);
         if (cause->of_sizes)
             add_cure(evidence, CURE_SIZE);
         note_parameters(how, test, cause, evidence);
@@ -362,8 +358,7 @@ static struct test_case *try_constants_of(const struct experiments *how, struct 
     struct test_case *with = constant_nodes_with_variables(test);
     enum answer answer = with ? answer_to(how, test_case_share(with)) : ANSWER_UNKNOWN;
     if (constant_nodes_alone(test) && (answer == ANSWER_WRONG || answer == ANSWER_RIGHT)) {
-        join(cures, CURE_VARIABLES);
-        test_case_free(with);
+        test_case_free(with); /* that it computes constants alone is all there is to say */
         return NULL;
     }
     bool proved = false, fed = is_cured_by_feeding(how, test, &proved) ||
@@ -427,10 +422,10 @@ static bool tells_of_made_lists(const struct experiments *how, const struct test
 static void try_integers(const struct experiments *how, const struct trial_done *done, struct str *cures,
                          struct finding_evidence *evidence)
 {
-    const char *type, *cure = *evidence->constant ? NULL : integer_constants_misread(how, done, &type);
-    if (!cure)
+    const char *type = *evidence->constant ? NULL : integer_constants_misread(how, done);
+    if (!type)
         return;
-    join(cures, cure);
+    join(cures, CURE_CAST);
     evidence->constant = type;
 }
 

@@ -10,9 +10,9 @@ static bool add_general(struct str *out, const struct signature *signature,
                         const struct finding_evidence *evidence)
 {
     static const char *const than_lists[] = {"axes-sorted", "filled", "finite", "other-type", NULL};
-    static const char *const than_constants[] = {
-        "axes-sorted", "axes-forward", "steps-forward", "ranked",   "filled",       "finite",
-        "other-type",  "another-type", "identity",      "defaults", "above-lowest", NULL};
+    static const char *const than_constants[] = {"axes-sorted", "axes-forward", "steps-forward",
+                                                 "ranked",      "filled",       "finite",
+                                                 "other-type",  "above-lowest", NULL};
     const char *class = NULL;
     bool columns = (evidence_has_cure(evidence, "as-columns") && !cause_broadcasts_one(evidence->main)) ||
                    evidence_has_cure(evidence, "made-two-dims") || evidence_has_cure(evidence, "deeper");
@@ -71,10 +71,9 @@ static bool add_computed(struct str *out, const struct signature *signature,
 static bool add_operands(struct str *out, const struct signature *signature,
                          const struct finding_evidence *evidence)
 {
-    static const char *const cures[] = {"expanded", "broadcast-expanded", NULL};
     bool ranks = cause_has_operands(evidence->main) && evidence_has_cure(evidence, "two-dims");
     if (!cause_is_one_operator(evidence) || cause_is_of_several(signature) ||
-        !(ranks || cause_has_any_cure(evidence, cures)))
+        !(ranks || evidence_has_cure(evidence, "expanded")))
         return false;
     str_printf(out, "any|%s|%s|cured by expanded", signature->engine,
                cause_is_broadcasting(evidence->main) ? "elementwise" : cause_mates(evidence->main));

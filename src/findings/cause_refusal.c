@@ -5,8 +5,7 @@
 #include <string.h>
 
 /* An operator that needs one of its inputs to be a constant says so in many places. */
-static bool add_wants_constant(struct str *out, const struct signature *signature,
-                               const struct finding_evidence *evidence)
+static bool add_wants_constant(struct str *out, const struct finding_evidence *evidence)
 {
     static const char which[] = "frozen-";
     for (const char *at = evidence->cures; (at = strstr(at, which)) && cause_is_one_operator(evidence); at++)
@@ -15,11 +14,7 @@ static bool add_wants_constant(struct str *out, const struct signature *signatur
             str_printf(out, "%s|cured by %.*s", evidence->main, (int)length, at);
             return true;
         }
-    if (signature->n_named > 1 || !*evidence->parameter ||
-        !evidence_has_cure(evidence, "input-as-initializer"))
-        return false;
-    str_printf(out, "%s|parameter %s|cured by input-as-initializer", evidence->owner, evidence->parameter);
-    return true;
+    return false;
 }
 
 /* The pass, and where the engine noticed; that the types of what the pass made do not fit is said in several
@@ -116,8 +111,7 @@ bool cause_add_refusal(struct str *out, const struct signature *signature,
 {
     if (!*signature->message)
         return false;
-    if (!*evidence->passes &&
-        (add_wants_constant(out, signature, evidence) || add_wants_variable(out, evidence)))
+    if (!*evidence->passes && (add_wants_constant(out, evidence) || add_wants_variable(out, evidence)))
         return true;
     size_t start = out->length;
     if (add_refused_pass(out, signature, evidence) || add_refused_empty(out, signature, evidence) ||

@@ -17,17 +17,11 @@ static const struct {
     {"axes-sorted", CLASS_AXES},
     {"two-dims", CLASS_OPERANDS},
     {"expanded", CLASS_OPERANDS},
-    {"broadcast-expanded", CLASS_OPERANDS},
-    {"pairwise", CLASS_OPERANDS},
     {"initializer-as-input", CLASS_CONSTANTS},
     {"constant-by-cast", CLASS_CONSTANTS},
-    {"constant-as-bits", CLASS_CONSTANTS},
-    {"input-as-initializer", CLASS_CONSTANTS},
-    {"defaults", CLASS_OTHER},
     {"above-lowest", CLASS_EXTREME}, /* -infinity is one of these; of whatever type */
     {"moderate", CLASS_EXTREME},
     {"other-type", CLASS_TYPES},
-    {"another-type", CLASS_TYPES},
     {"ranked", CLASS_OTHER},
     {"finite", CLASS_OTHER},
     {"filled", CLASS_OTHER},
@@ -239,8 +233,7 @@ bool cause_is_class_first(const char *name, const struct finding_evidence *evide
     enum class_kind kind = cause_add_cure(&cure, evidence);
     str_release(&cure);
     return kind == CLASS_AXES || (is_shared(kind) && cause_is_broadcasting(name)) ||
-           reads_integers(evidence, kind) || evidence_has_cure(evidence, "constant-as-bits") ||
-           evidence_has_cure(evidence, "finite");
+           reads_integers(evidence, kind) || evidence_has_cure(evidence, "finite");
 }
 
 bool cause_names_source(const char *message)

@@ -22,13 +22,13 @@ struct finding_evidence {
      * operands "expanded" to one shape, "finite" numbers, numbers "above-lowest", the lowest of their type,
      * which the largest in its place is, too, "moderate" ones in the place of very large ones, "filled"
      * tensors in the place of empty ones, "ranked" ones of scalars, inputs of "two-dims" in the place of
-     * lists, and data of "another-type" or "another-size", where wrong numbers come with some sizes alone;
+     * lists, and data of "another-size", where wrong numbers come with some sizes alone;
      * "as-columns" where the failure is what is right for columns in the place of lists
      * (campaign/as_columns.h); "made-two-dims" where rows or columns in the place of lists that nodes make do
      * not fail (campaign/made_lists.h); "deeper" where all data has a dimension more, lists among it;
-     * "constant-by-cast" and "constant-as-bits" where a constant of integers is read wrong
+     * "constant-by-cast" where a constant of integers is read wrong
      * (campaign/integer_constants.h); "fewer-outputs", without those that the node can do without. Of a case
-     * without an answer: outputs that are sums "with-variables"; a node on constants alone that is "fed" a
+     * without an answer: a node on constants alone that is "fed" a
      * variable, where another failure is a cure, too; "frozen-1", the second input of a node as a constant,
      * with data that is none. */
     const char *cures;
