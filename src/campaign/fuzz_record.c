@@ -236,8 +236,7 @@ static int record_one(const struct fuzz_recorder *recorder, const struct trial_d
 
 static bool is_finding(const struct trial_done *done, size_t engine)
 {
-    return done && verdict_is_finding(done->judgement.verdicts[engine].kind) &&
-           !trial_done_lacks(done, engine);
+    return done && verdict_is_finding(done->judgement.verdicts[engine].kind);
 }
 
 /* A rewritten form that only repeats what its original shows is no further finding. */

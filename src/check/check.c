@@ -144,14 +144,15 @@ static void keep_finding(struct check *check, const struct known_issues *known, 
 static enum check_answer answer_of(const struct trial_done *done, size_t engine)
 {
     const struct verdict *own = &done->judgement.verdicts[engine], *pair = &done->pairs[engine];
-    bool alike = verdict_is(pair->kind, CLASS_AGREES | CLASS_UNJUDGED);
-    if (trial_done_lacks(done, engine))
-        return CHECK_LACKING;
+    bool alike =
+        verdict_is(own->kind, CLASS_WRONG_ANSWER)
+            ? verdict_is(pair->kind, CLASS_AGREES | CLASS_UNJUDGED)
+            : verdict_is(own->kind, CLASS_NO_ANSWER) && own->kind == done->origin_verdicts[engine].kind;
     if (verdict_is_finding(own->kind))
-        return verdict_is(own->kind, CLASS_WRONG_ANSWER) && alike ? CHECK_WRONG : CHECK_CHANGED;
+        return alike ? CHECK_WRONG : CHECK_CHANGED;
     if (verdict_is_finding(pair->kind) || verdict_is(pair->kind, CLASS_SUSPECT))
         return CHECK_CHANGED;
-    if (done->results[engine].outcome != OUTCOME_OK)
+    if (verdict_is(own->kind, CLASS_LACK) || done->results[engine].outcome == OUTCOME_UNSUPPORTED)
         return CHECK_LACKING;
     return verdict_is(pair->kind, CLASS_AGREES) ? CHECK_SAME : CHECK_UNCOMPARED;
 }
@@ -166,8 +167,11 @@ static void count_engine(struct check *check, const struct known_issues *known, 
         engine->origin = *origin;
     enum check_answer answer = answer_of(done, i);
     engine->answers[answer]++;
-    if (answer == CHECK_LACKING && !*engine->lacking)
+    if (answer == CHECK_LACKING && !engine->lacking_form) {
         snprintf(engine->lacking, sizeof engine->lacking, "%s", done->judgement.verdicts[i].text);
+        engine->lacking_form = memory_strdup(done->test->equivalence->rewriting);
+    }
+    engine->unanswered += answer == CHECK_CHANGED && done->results[i].outcome != OUTCOME_OK;
     if (answer == CHECK_CHANGED)
         count_rules(done->test->equivalence->rewriting, check->changed_by_rule);
     /* What is wrong in every form is kept once. */
@@ -237,6 +241,8 @@ void check_release(struct check *check)
 {
     for (size_t i = 0; i < check->n_findings; i++)
         test_case_free(check->findings[i].test);
+    for (size_t i = 0; i < check->n_engines; i++)
+        free(check->engines[i].lacking_form);
     free(check->findings);
     free(check->engines);
     free(check->by_rule);

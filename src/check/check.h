@@ -16,10 +16,11 @@
 /* What an engine made of one rewriting. */
 enum check_answer {
     CHECK_SAME = 1,   /* the answers agree, and some element of every output was compared */
-    CHECK_UNCOMPARED, /* no element of some output could be compared */
-    CHECK_LACKING, /* the engine does not run the rewritten form, which has operators or attributes that the
-                      original has not */
-    CHECK_WRONG,   /* the answer is wrong by the reference, and the one to the original is alike */
+    CHECK_UNCOMPARED, /* no element of some output could be compared, or there is no answer to compare */
+    CHECK_LACKING, /* the rewritten form has an operator, attribute or type that the engine lacks, as it says
+                      of a node alone (locate/refusal.h) */
+    CHECK_WRONG,   /* the answer is wrong by the reference, and the one to the original is alike; or neither
+                      has one, for the same kind of fault */
     CHECK_CHANGED, /* a finding */
 };
 
@@ -38,7 +39,10 @@ struct check_finding {
 struct check_engine {
     size_t answers[CHECK_CHANGED + 1]; /* rewritings by enum check_answer */
     struct verdict origin;             /* on the model as it is, of the first sample where it is a finding */
-    char lacking[VERDICT_TEXT];        /* the first message of a rewritten form that it does not run */
+    /* Of the first rewritten form that it does not run: */
+    char lacking[VERDICT_TEXT]; /* what it says */
+    char *lacking_form;         /* the rewriting; NULL: it runs all */
+    size_t unanswered;          /* changed ones that it refuses, or that end its process */
 };
 
 struct check {

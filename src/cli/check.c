@@ -124,13 +124,15 @@ static void stand(const struct checked *entry, const char *const *labels, struct
 /* --- The answer --- */
 
 /* What is said of an engine: the fault that the reference sees, else whether its answers change. */
-static struct answer_part part_of(const struct check_engine *engine, const char *label)
+static struct answer_part part_of(const struct check *check, size_t i, const char *label)
 {
+    const struct check_engine *engine = &check->engines[i];
     size_t same = engine->answers[CHECK_SAME], changed = engine->answers[CHECK_CHANGED],
            wrong = engine->answers[CHECK_WRONG];
     bool fault = verdict_is_finding(engine->origin.kind);
     struct answer_part part = {.engine = label};
     part.kind = fault                                           ? engine->origin.kind
+                : changed && changed == engine->unanswered      ? check_smallest(check, i)->verdict.kind
                 : changed                                       ? VERDICT_INCONSISTENT
                 : wrong                                         ? VERDICT_WRONG
                 : same                                          ? VERDICT_AGREES
@@ -150,13 +152,14 @@ static void add_answer(const struct checked *entry, const char *const *labels, c
     struct answer_part *parts = memory_zeroed(check->n_engines + 1, sizeof *parts);
     struct standing standing = {0};
     struct str what, evidence;
-    size_t apart = 0, changed = 0;
+    size_t apart = 0, changed = 0, unanswered = 0;
     str_init(&what);
     str_init(&evidence);
     for (size_t i = 0; i < check->n_engines; i++) {
-        parts[i] = part_of(&check->engines[i], labels[i]);
+        parts[i] = part_of(check, i, labels[i]);
         apart += check->engines[i].answers[CHECK_UNCOMPARED] + check->engines[i].answers[CHECK_LACKING];
-        changed += check->engines[i].answers[CHECK_CHANGED];
+        changed += check->engines[i].answers[CHECK_CHANGED] - check->engines[i].unanswered;
+        unanswered += check->engines[i].unanswered;
     }
     stand(entry, labels, &standing);
     text_print(&what, entry->path, 0);
@@ -166,6 +169,8 @@ static void add_answer(const struct checked *entry, const char *const *labels, c
         str_printf(&evidence, ", %zu of whose answers could not be compared", apart);
     if (changed)
         str_printf(&evidence, ", %zu of whose answers differ from that to the model as it is", changed);
+    if (unanswered)
+        str_printf(&evidence, ", %zu of which get no answer though the model as it is does", unanswered);
     if (check->untried)
         str_printf(&evidence, "; %zu more were not tried", check->untried);
     answer_add(out,
@@ -244,10 +249,8 @@ static void print_doubts(const struct check_engine *engine, struct str *out)
         text_print(out, engine->origin.text, 0);
         str_add(out, "\n");
     } else if (engine->answers[CHECK_LACKING]) {
-        str_printf(out,
-                   "  It refuses %zu of the rewritten forms, in which something is new that it may lack; the "
-                   "first: ",
-                   engine->answers[CHECK_LACKING]);
+        str_printf(out, "  It lacks something of %zu of the rewritten forms; of the first, by %s: ",
+                   engine->answers[CHECK_LACKING], engine->lacking_form);
         text_print(out, engine->lacking, 0);
         str_add(out, "\n");
     }
@@ -283,7 +286,9 @@ static void print_engine(const struct checked *entry, size_t i, const char *labe
     str_printf(out, "%s: on %zu of %zu rewritings %s gives the same answer", file_base(entry->path), same,
                same + changed + engine->answers[CHECK_UNCOMPARED], label);
     if (changed) {
-        str_add(out, "; it changes, which it must not, when rewritten by\n");
+        str_add(out, engine->unanswered == changed
+                         ? "; there is none, though there must be, when rewritten by\n"
+                         : "; it changes, which it must not, when rewritten by\n");
         print_findings(&entry->check, i, out, colour);
     } else {
         str_add(out, "\n");
@@ -320,6 +325,10 @@ static void json_engine(const struct check *check, size_t i, const char *label, 
     json_int(json, "changed", (int64_t)engine->answers[CHECK_CHANGED]);
     json_int(json, "not_compared", (int64_t)engine->answers[CHECK_UNCOMPARED]);
     json_int(json, "not_run", (int64_t)engine->answers[CHECK_LACKING]);
+    json_object(json, "first_not_run");
+    json_string(json, "rewriting", engine->lacking_form);
+    json_string(json, "text", engine->lacking_form ? engine->lacking : NULL);
+    json_end(json);
     json_array(json, "findings");
     for (size_t k = 0; k < check->n_findings; k++) {
         const struct check_finding *finding = &check->findings[k];

@@ -78,13 +78,6 @@ void trial_done_release(struct trial_done *done)
     origin_release(done->origin);
 }
 
-bool trial_done_lacks(const struct trial_done *done, size_t engine)
-{
-    const struct equivalence *equivalence = done->test->equivalence;
-    return equivalence && !equivalence->nothing_new &&
-           verdict_is(done->judgement.verdicts[engine].kind, CLASS_REFUSAL);
-}
-
 const struct test_case *trial_done_subject(const struct trial_done *done, size_t engine)
 {
     return done->judgement.verdicts[engine].of_pair ? done->test->equivalence->origin : done->test;

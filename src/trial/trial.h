@@ -70,13 +70,6 @@ void trial_done_release(struct trial_done *done);
  * where the verdict is that of the pair. */
 const struct test_case *trial_done_subject(const struct trial_done *done, size_t engine);
 
-/*
- * Whether an engine does not run a rewritten case because that has an operator, attribute, type or setting
- * which the original has not. Such a refusal is no finding: of the original nothing was changed that matters,
- * and whether the engine should know what is new is a question about another case.
- */
-bool trial_done_lacks(const struct trial_done *done, size_t engine);
-
 struct trials;
 struct trials *trials_new(const struct trial_options *options);
 void trials_free(struct trials *trials);

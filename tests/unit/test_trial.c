@@ -614,25 +614,6 @@ static void a_wrong_rule_is_noticed(void **state)
     scene_close(&scene);
 }
 
-/* A refusal counts when nothing in the rewritten form is new; a crash, or a wrong answer, always does. */
-static void what_is_new_may_be_lacking(void **state)
-{
-    (void)state;
-    struct test_case *origin = case_of_text(COPIED, 1), *form = case_of_text(COPIED, 1);
-    struct verdict verdict = {.kind = VERDICT_REJECTED};
-    struct trial_done done = {.test = form, .judgement = {.count = 1, .verdicts = &verdict}};
-    assert_false(trial_done_lacks(&done, 0));
-    struct equivalence *way = test_case_set_origin(form, origin, "identity@y");
-    assert_true(trial_done_lacks(&done, 0));
-    verdict.kind = VERDICT_CRASH;
-    assert_false(trial_done_lacks(&done, 0));
-    verdict.kind = VERDICT_FAILED;
-    way->nothing_new = true;
-    assert_false(trial_done_lacks(&done, 0));
-    test_case_free(form);
-    test_case_free(origin);
-}
-
 /* The original goes by path as well, and no rule says so of it. */
 static void a_model_that_goes_by_path_is_held_against_its_forms(void **state)
 {
@@ -680,7 +661,6 @@ int main(void)
         cmocka_unit_test(originals_that_are_not_kept_are_run_again),
         cmocka_unit_test(rewritten_cases_under_way_are_given_up),
         cmocka_unit_test(a_wrong_rule_is_noticed),
-        cmocka_unit_test(what_is_new_may_be_lacking),
         cmocka_unit_test(a_model_that_goes_by_path_is_held_against_its_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
