@@ -3,16 +3,10 @@
 #include "base/folder.h"
 #include "base/str.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int file_open_regular(const char *path, struct error *err)
-{
-    return folder_open_file(USERS_PATH, path, err);
-}
 
 int file_map_open(struct file_map *map, const char *path, struct error *err)
 {

@@ -16,9 +16,7 @@
 extern "C" {
 #endif
 
-/* Opens a file that the user names for reading; -1 for anything else (a folder, a pipe, a socket, a device),
- * which is named at once. */
-int file_open_regular(const char *path, struct error *err);
+/* Fails at once for anything but a file (a folder, a pipe, a socket, a device), and names it. */
 int file_map_open(struct file_map *map, const char *path, struct error *err);
 
 /* The whole file, NUL-terminated, on the heap; refused with ERROR_LIMIT when larger than limit. */

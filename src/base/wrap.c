@@ -4,7 +4,6 @@
 #include "base/clean.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include "base/folder.h"
 #include "engine/scratch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

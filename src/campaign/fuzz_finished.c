@@ -5,7 +5,6 @@
 #include "campaign/follow_up.h"
 #include "campaign/kept_case.h"
 
-#include <limits.h>
 #include <stdio.h>
 
 enum { SILENT_CASES = 20 };

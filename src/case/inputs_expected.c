@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void output_names_init(struct output_names *names, const struct inputs *inputs)
 {

@@ -1,7 +1,6 @@
 /* assay blocks: lists the blocks that the graph generator places, and cuts new ones out of models. */
 #include "base/file.h"
 #include "base/json.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "generate/harvest.h"
 #include "generate/plan.h"

@@ -6,11 +6,9 @@
 #include "base/memory.h"
 #include "campaign/follow_up.h"
 #include "cli/common.h"
-#include "model/valid.h"
 #include "report/answer.h"
 #include "report/fault_map.h"
 #include "report/text_table.h"
-#include "report/verdict_json.h"
 #include "rules/knob_settings.h"
 
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 #include "cli/common.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/wrap.h"
 #include "config.h"
 #include "engine/label.h"

@@ -1,7 +1,6 @@
 /* assay decode: greedy decoding of a language model on several engines, and where and why they part. */
 #include "cli/decode.h"
 
-#include "base/hash.h"
 #include "base/random.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* Text, JSON and JUnit of `assay grad`. */
 #include "base/json.h"
-#include "base/memory.h"
 #include "base/seed.h"
 #include "cli/grad.h"
 #include "report/answer.h"

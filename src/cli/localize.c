@@ -7,7 +7,6 @@
 #include "locate/traced_case.h"
 #include "report/fault_map.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { LOCALIZE_TEXT, LOCALIZE_JSON, LOCALIZE_HTML };

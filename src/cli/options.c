@@ -5,7 +5,6 @@
 #include "base/seed.h"
 #include "engine/pool.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static const struct cli_option *find_long(const struct command *command, const char *name, size_t length)

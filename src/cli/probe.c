@@ -4,7 +4,6 @@
 #include "releases/probe_file.h"
 #include "report/probe_report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum probe_format { PROBE_TEXT, PROBE_JSON, PROBE_HTML };

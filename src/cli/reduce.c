@@ -1,9 +1,7 @@
 /* assay reduce: makes a failing case small while it fails in the same way. */
 #include "reduce/reduce.h"
 
-#include "base/file.h"
 #include "base/json.h"
-#include "base/memory.h"
 #include "case/backend_suite.h"
 #include "cli/casefile.h"
 #include "cli/judge_first.h"

@@ -1,7 +1,6 @@
 #include "compare/batch.h"
 
 #include "base/memory.h"
-#include "compare/answer_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "compare/decode_place.h"
 
 #include "base/memory.h"
-#include "base/str.h"
 #include "locate/node_verdict.h"
 #include "locate/search.h"
 #include "model/build.h"

@@ -1,6 +1,5 @@
 #include "conform/replay.h"
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "judge/message.h"
 #include "rules/rewriting.h"

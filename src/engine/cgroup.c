@@ -2,7 +2,6 @@
 #include "engine/cgroup.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/str.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 #include "engine/knobs.h"
 
-#include "base/memory.h"
 #include "base/str.h"
 #include "engine/label.h"
 

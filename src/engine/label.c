@@ -60,22 +60,6 @@ int label_next_knob(struct label_part *knobs, struct label_knob *knob)
     return 1;
 }
 
-struct label_part label_knob(const struct label *label, const char *name)
-{
-    struct label_part rest = label->knobs, value = {0};
-    struct label_knob knob;
-    while (label_next_knob(&rest, &knob) > 0)
-        if (label_part_is(knob.name, name))
-            value = knob.value;
-    return value;
-}
-
-bool label_sets(const char *text, const char *knob, const char *value)
-{
-    struct label label = label_parse(text);
-    return label_part_is(label_knob(&label, knob), value);
-}
-
 bool label_names(const char *text, const char *name)
 {
     return label_part_is(label_parse(text).name, name);

@@ -48,13 +48,6 @@ bool label_part_is(struct label_part part, const char *text);
  * piece is not name=value. */
 int label_next_knob(struct label_part *knobs, struct label_knob *knob);
 
-/* The value of a knob (the last one, when it is set several times); the absent part when the label does not
- * set it. */
-struct label_part label_knob(const struct label *label, const char *name);
-
-/* Whether the label's text sets a knob to a value: label_sets(text, "opt", "none"). */
-bool label_sets(const char *text, const char *knob, const char *value);
-
 /* Whether the label's text names this engine, in whatever version and with whatever knobs. */
 bool label_names(const char *text, const char *name);
 

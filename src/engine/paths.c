@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/str.h"
 #include "config.h"
 
 #include <limits.h>

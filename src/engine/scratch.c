@@ -1,7 +1,6 @@
 #include "engine/scratch.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/str.h"
 
 #include <fcntl.h>

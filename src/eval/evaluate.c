@@ -1,6 +1,5 @@
 #include "eval/evaluate.h"
 
-#include "base/file.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -10,7 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct evaluator {
     const struct model *model;

@@ -8,9 +8,7 @@
 #include "locate/traced_case.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,10 +7,8 @@
 #include "eval/evaluate.h"
 #include "findings/inlined_nodes.h"
 #include "ops/op.h"
-#include "model/build.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

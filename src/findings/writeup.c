@@ -1,7 +1,6 @@
 #include "findings/writeup.h"
 
 #include "base/markup.h"
-#include "base/memory.h"
 #include "case/case_gradient.h"
 #include "engine/label.h"
 #include "judge/message.h"
@@ -13,8 +12,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MODEL_LIMIT = 6000, SHOWN_ELEMENTS = 24, MESSAGE_SHOWN = 600, STACK_LINES = 12 };

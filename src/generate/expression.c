@@ -1,7 +1,6 @@
 #include "generate/expression.h"
 
 #include <ctype.h>
-#include <string.h>
 
 enum { EXPRESSION_DEPTH = 32 };
 

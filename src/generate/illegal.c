@@ -1,9 +1,7 @@
 #include "generate/illegal.h"
 
-#include "base/memory.h"
 #include "ops/param_value.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool can_set(const struct op_param *p)

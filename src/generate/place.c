@@ -1,8 +1,6 @@
 /* Places an operator of a plan on the values that the edges bring (place_operator of planner.h). */
 #include "generate/planner.h"
 
-#include <string.h>
-
 /* Attempts to draw a block on what the edges bring, before one on new inputs alone. */
 enum { PLACE_ATTEMPTS = 4 };
 

@@ -4,8 +4,6 @@
 #include "base/map.h"
 #include "guide/coverage_param.h"
 
-#include <string.h>
-
 /* Constants of at most this many elements are parameters (axes, pads, shapes), not data. */
 enum { SMALL_CONSTANT = 16 };
 

@@ -1,6 +1,5 @@
 #include "judge/expectation.h"
 
-#include "base/memory.h"
 #include "engine/wire_bounds.h"
 #include "judge/standing.h"
 

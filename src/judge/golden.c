@@ -1,7 +1,5 @@
 #include "judge/golden.h"
 
-#include <stdio.h>
-
 static const char *kind_name(enum value_kind kind)
 {
     return kind == VALUE_TENSOR ? "a tensor" : kind == VALUE_SEQUENCE ? "a sequence" : "nothing";

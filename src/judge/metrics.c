@@ -86,14 +86,6 @@ double metrics_class_distance(const double *a, const double *b, size_t count, si
     return fabs(metrics_class_score(a, count, truth, k) - metrics_class_score(b, count, truth, k));
 }
 
-double metrics_mad(const double *values, const double *truth, size_t count)
-{
-    long double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += fabsl((long double)values[i] - truth[i]);
-    return count ? (double)(sum / (long double)count) : 0;
-}
-
 static bool same_nonfinite(double a, double b)
 {
     return (isnan(a) && isnan(b)) || (isinf(a) && isinf(b) && (a > 0) == (b > 0));

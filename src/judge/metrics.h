@@ -34,8 +34,7 @@ size_t metrics_rank(const double *confidence, size_t count, size_t truth);
 double metrics_class_score(const double *confidence, size_t count, size_t truth, int k);
 double metrics_class_distance(const double *a, const double *b, size_t count, size_t truth, int k);
 
-/* mean |Y - O| and |d(Y,O) - d(Y',O)| / (d(Y,O) + d(Y',O)), 0 when both are zero. */
-double metrics_mad(const double *values, const double *truth, size_t count);
+/* |d(Y,O) - d(Y',O)| / (d(Y,O) + d(Y',O)), 0 when both are zero; d is the mean of |Y - O|. */
 double metrics_mad_distance(const double *a, const double *b, const double *truth, size_t count);
 
 /* The class with the greatest confidence; count when there is no number. */

@@ -127,12 +127,6 @@ static const struct promise promises[] = {
      .operators = "every one, on at least one sample"},
 };
 
-size_t standing_promises(const struct promise **rows)
-{
-    *rows = promises;
-    return sizeof promises / sizeof *promises;
-}
-
 const struct promise *standing_promise(const char *command)
 {
     for (size_t i = 0; i < sizeof promises / sizeof *promises; i++)

@@ -52,6 +52,5 @@ struct promise {
     const char *operators; /* which operators of the models were judged by themselves */
 };
 const struct promise *standing_promise(const char *command); /* NULL: its status is about something else */
-size_t standing_promises(const struct promise **rows);       /* all of them */
 
 #endif

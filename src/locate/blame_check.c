@@ -9,7 +9,6 @@
 #include "model/build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What is replaced, and by what. */
 struct replacement {

@@ -1,7 +1,6 @@
 #include "locate/causal_pairs.h"
 
 #include "base/memory.h"
-#include "base/str.h"
 #include "engine/handover.h"
 #include "locate/expected.h"
 #include "locate/param_change.h"

@@ -1,12 +1,9 @@
 #include "locate/held_values.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "eval/evaluate.h"
 #include "model/build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void held_values_init(struct held_values *values, struct under_test *test)
 {

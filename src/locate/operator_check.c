@@ -1,6 +1,5 @@
 #include "locate/operator_check.h"
 
-#include "base/memory.h"
 #include "base/str.h"
 #include "locate/blame_check.h"
 #include "locate/named_states.h"
@@ -10,7 +9,6 @@
 #include "ops/op.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Nodes whose models are tried that end with them, as each is a run of the engine and one of the reference.

@@ -1,13 +1,10 @@
 #include "locate/param_change.h"
 
-#include "base/memory.h"
 #include "locate/param_read.h"
 #include "model/edit.h"
 #include "ops/param_value.h"
 #include "rules/rewriting.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Elements. */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 void rate_add(struct rate_mean *mean, const struct tensor *a, const struct tensor *b)
 {

@@ -4,7 +4,6 @@
 #include "model/build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { GROUP_BYTES = 32 << 20 };
 

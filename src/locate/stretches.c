@@ -2,8 +2,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "locate/node_sets.h"
-#include "model/build.h"
 #include "ops/op.h"
 
 #include <stdlib.h>

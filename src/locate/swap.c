@@ -1,12 +1,10 @@
 #include "locate/swap.h"
 
-#include "base/memory.h"
 #include "base/str.h"
 #include "locate/rate.h"
 #include "ops/op.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { SWAP_NODES = 4096 };
 

@@ -4,7 +4,6 @@
 #include "locate/uncertainty.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* The first node of the top graph that makes values which cannot be judged out of values which can. */

@@ -1,6 +1,5 @@
 #include "model/build.h"
 
-#include "base/str.h"
 #include "model/function.h"
 
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "model/tree.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Numbers of values in the order in which they were first named. */
 struct list {

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *model_node_text(const struct model *model, size_t number, char *buffer, size_t size)
 {

@@ -9,8 +9,6 @@
 #include "model/file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Weights start at a page, so that readers can map them. */
 enum { WEIGHT_ALIGNMENT = 4096 };

@@ -1,7 +1,5 @@
 #include "ops/broadcast.h"
 
-#include "base/memory.h"
-
 #include <stdlib.h>
 
 int broadcast_init(struct broadcast *b, struct op_call *call)

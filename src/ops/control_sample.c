@@ -1,7 +1,5 @@
 #include "ops/control_sample.h"
 
-#include <string.h>
-
 /* A body under construction. Names carry a random prefix: a body may not use a name of the graph around it.
  */
 struct body {

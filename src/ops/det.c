@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The most steps of elimination that one node does: about a second. */
 enum { WORK_LIMIT = 1 << 27 };

@@ -1,6 +1,5 @@
 #include "ops/draw.h"
 
-#include "base/hash.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct bounded *gradient_make(struct op_gradient *g, size_t input)
 {

@@ -8,8 +8,6 @@
 #include "ops/inner.h"
 #include "ops/normalize.h"
 
-#include <math.h>
-
 enum { SUM = 3 }; /* the output that has the sum */
 
 /* input + skip + bias, in any order: two roundings of the largest partial sum. */

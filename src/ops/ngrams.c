@@ -4,7 +4,6 @@
 #include "ops/op.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* The most comparisons that one node makes: about a second. */

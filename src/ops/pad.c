@@ -6,7 +6,6 @@
 #include "ops/move_elements.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "ops/rnn.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* The most that correct implementations of a bounded function reach; infinite for the others. */
 static long double reach_of(const struct activation *a)

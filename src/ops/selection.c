@@ -2,9 +2,7 @@
  * Operators that choose or rearrange slices: Compress, Unique, ReverseSequence, CenterCropPad. Nothing is
  * computed: elements move with their bounds.
  */
-#include "base/memory.h"
 #include "ops/draw.h"
-#include "ops/indices.h"
 #include "ops/move_elements.h"
 
 #include <inttypes.h>

@@ -6,8 +6,6 @@
 #include "ops/draw.h"
 #include "ops/op.h"
 
-#include "base/memory.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

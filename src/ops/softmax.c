@@ -9,7 +9,6 @@
 #include "ops/gradient.h"
 
 #include <math.h>
-#include <string.h>
 
 enum kind { SOFTMAX, LOG_SOFTMAX, HARDMAX };
 

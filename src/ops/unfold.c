@@ -7,7 +7,6 @@
 #include "ops/op.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 /* The most places that one node looks at: about a second. */

@@ -5,7 +5,6 @@
 #include "ops/op.h"
 #include "reduce/pass.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /*

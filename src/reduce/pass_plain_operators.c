@@ -1,6 +1,5 @@
 /* Bystanders that a failure needs as some node, but not as that one: the plainest operators in their place.
  */
-#include "base/memory.h"
 #include "base/str.h"
 #include "model/build.h"
 #include "ops/op.h"

@@ -1,7 +1,6 @@
 /* Passes over dimensions and ranks. */
 #include "base/memory.h"
 #include "base/str.h"
-#include "model/build.h"
 #include "reduce/pass.h"
 
 #include <stdlib.h>

@@ -1,12 +1,8 @@
 /* The pass over element types. */
-#include "base/memory.h"
 #include "base/str.h"
 #include "model/build.h"
 #include "ops/op.h"
 #include "reduce/pass.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * ALL: `a` becomes `b` everywhere. LEAF: leaf `a` gets type `b`. CAST: node `a` of the top graph casts to

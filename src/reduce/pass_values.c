@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How simple a leaf's values are; an edit only goes to a smaller number. */
 enum { LEVEL_ZERO, LEVEL_ONE, LEVEL_SMALL, LEVEL_WHOLE, LEVEL_SHORT, LEVEL_ANY, LEVEL_SPARSE };

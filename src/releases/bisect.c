@@ -12,7 +12,6 @@
 #include "locate/refusal.h"
 #include "base/ddmin.h"
 #include "releases/change_search.h"
-#include "trial/sample_verdicts.h"
 #include "trial/trial.h"
 
 #include <ctype.h>

@@ -4,7 +4,6 @@
 #include "report/text_table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

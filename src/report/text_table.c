@@ -3,7 +3,6 @@
 #include "base/clean.h"
 #include "base/memory.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

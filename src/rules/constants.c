@@ -8,7 +8,6 @@
 #include "eval/evaluate.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_ELEMENTS = 1 << 20, MAX_FOLDED_INPUTS = 16, MAX_FOLDED_OUTPUTS = 16 };

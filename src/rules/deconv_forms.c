@@ -1,6 +1,5 @@
 /* A ConvTranspose by a Conv, a Conv by a ConvTranspose, and the padding of a ConvTranspose cut off behind it.
  */
-#include "base/str.h"
 #include "rules/rule.h"
 #include "rules/window.h"
 

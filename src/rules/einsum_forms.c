@@ -1,5 +1,4 @@
 /* Einsum of one or two operands by ReduceSum, Transpose and MatMul. */
-#include "base/str.h"
 #include "rules/rule.h"
 
 #include <string.h>

@@ -3,8 +3,6 @@
 
 #include "base/str.h"
 
-#include <string.h>
-
 static enum dtype wider(enum dtype a, enum dtype b)
 {
     if (a == b)

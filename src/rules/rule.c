@@ -21,11 +21,6 @@ const struct rule *rule_named(const char *name, size_t length)
     return NULL;
 }
 
-const struct rule *rule_find(const char *name)
-{
-    return rule_named(name, strlen(name));
-}
-
 bool rule_list_has(const char *list, char separator, const char *word)
 {
     size_t length = strlen(word);

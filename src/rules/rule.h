@@ -51,8 +51,7 @@ struct rule {
 extern const struct rule *const rules_all[];
 extern const size_t rules_count;
 
-/* Finds a rule by its name, of which the second takes `length` bytes. NULL when there is none. */
-const struct rule *rule_find(const char *name);
+/* Finds a rule by the first `length` bytes of a name. NULL when there is none. */
 const struct rule *rule_named(const char *name, size_t length);
 
 /* Whether a list of words with a separator between them has this word. */

@@ -2,7 +2,6 @@
 #include "rules/rule.h"
 
 #include "base/map.h"
-#include "base/str.h"
 #include "model/tree.h"
 
 #include <string.h>

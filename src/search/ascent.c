@@ -1,7 +1,6 @@
 #include "search/ascent.h"
 
 #include <math.h>
-#include <string.h>
 
 void ascent_mutate(void *context, struct rng *rng, const float *parent, float *child, size_t n)
 {

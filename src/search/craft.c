@@ -5,7 +5,6 @@
 #include "model/valid.h"
 #include "search/forbidden.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,20 +17,6 @@ struct danger_meter {
     struct danger *total;
 };
 
-const char *danger_word(enum danger_kind kind)
-{
-    static const char *const words[NEAR_KINDS] = {
-        [NEAR_OVERFLOW] = "overflow",
-        [NEAR_DIVISION] = "division by zero",
-        [NEAR_DOMAIN] = "a number outside the domain",
-        [NEAR_EXP] = "an exponential that overflows",
-        [NEAR_OPPOSITE] = "a sum of opposite infinities",
-        [NEAR_JUMP] = "a jump",
-        [NEAR_BOUND] = "a result as small as its error",
-    };
-    return words[kind];
-}
-
 static void closer(struct danger_place *place, double distance, size_t element, long double margin)
 {
     if (distance < place->distance) {

@@ -23,9 +23,6 @@ enum danger_kind {
     NEAR_KINDS
 };
 
-/* The word for a kind, for people: "overflow", "division by zero" ... */
-const char *danger_word(enum danger_kind kind);
-
 /* The nearest that elements come to one kind of danger. */
 struct danger_place {
     double distance; /* 1 unless an element is nearer */

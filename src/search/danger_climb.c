@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "search/leap.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,13 +159,4 @@ void danger_climb_mutate(void *context, struct rng *rng, const float *parent, fl
     memcpy(child, here.genes, n * sizeof *child);
     free(here.genes);
     free(there.genes);
-}
-
-double danger_fitness(const struct danger *danger, unsigned kinds)
-{
-    double sum = 0;
-    for (size_t kind = 0; kind < NEAR_KINDS; kind++)
-        if (kinds >> kind & 1)
-            sum += 1 - danger->nearest[kind].distance;
-    return sum;
 }

@@ -39,10 +39,4 @@ struct danger_climb {
 /* A gene_mutation; the context is a struct danger_climb. */
 void danger_climb_mutate(void *climb, struct rng *rng, const float *parent, float *child, size_t n);
 
-/*
- * How promising a measured genome is for a population, higher being better: the sum over the kinds of how
- * near their nearest element is.
- */
-double danger_fitness(const struct danger *danger, unsigned kinds);
-
 #endif

@@ -229,11 +229,6 @@ size_t genetic_population(const struct genetic *genetic)
     return genetic->settings.population;
 }
 
-size_t genetic_length(const struct genetic *genetic)
-{
-    return genetic->length;
-}
-
 uint64_t genetic_round(const struct genetic *genetic)
 {
     return genetic->round;

@@ -63,7 +63,6 @@ int genetic_new(struct genetic **genetic, const struct genetic_settings *setting
 void genetic_free(struct genetic *genetic);
 
 size_t genetic_population(const struct genetic *genetic);
-size_t genetic_length(const struct genetic *genetic); /* genes of a genome */
 uint64_t genetic_round(const struct genetic *genetic);
 
 const float *genetic_genome(const struct genetic *genetic, size_t number);

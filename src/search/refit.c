@@ -1,7 +1,6 @@
 #include "search/refit.h"
 
 #include "base/memory.h"
-#include "base/str.h"
 #include "eval/evaluate.h"
 #include "model/edit.h"
 #include "ops/op.h"

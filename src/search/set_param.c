@@ -1,6 +1,5 @@
 #include "search/set_param.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN = 8 };

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "eval/evaluate.h"
-#include "model/edit.h"
 #include "model/onnx.h"
 #include "model/valid.h"
 #include "search/craft.h"

@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAGIC_SIZE = 6, HEADER_ALIGNMENT = 64 };

@@ -5,7 +5,6 @@
 #include "engine/knobs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct variants {
     const struct panel *panel;

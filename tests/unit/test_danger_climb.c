@@ -24,6 +24,16 @@ static int measure(void *context, const float *genes, struct danger *danger)
     return status;
 }
 
+/* How near the nearest elements are to the dangers that lead to NaN, summed: higher is nearer. */
+static double nearness(const struct danger *danger)
+{
+    double sum = 0;
+    for (size_t kind = 0; kind < NEAR_KINDS; kind++)
+        if (DANGERS_OF_NAN >> kind & 1)
+            sum += 1 - danger->nearest[kind].distance;
+    return sum;
+}
+
 /* How many mutations of a genome of small numbers it takes until a value inside is no number; `most` at most.
  */
 static size_t mutations_until_strange(struct scene *scene, double leaps, float limit, size_t most)
@@ -48,8 +58,8 @@ static size_t mutations_until_strange(struct scene *scene, double leaps, float l
         assert_int_equal(measure(scene, child, &danger), 0);
         if (danger.nans + danger.infinities)
             return n;
-        if (danger_fitness(&danger, DANGERS_OF_NAN) > fittest) {
-            fittest = danger_fitness(&danger, DANGERS_OF_NAN);
+        if (nearness(&danger) > fittest) {
+            fittest = nearness(&danger);
             memcpy(best, child, sizeof best);
         }
     }

@@ -60,10 +60,6 @@ static void test_knobs(void **state)
         check_part(knob.value, expected[i][1]);
     }
     assert_int_equal(label_next_knob(&rest, &knob), 0);
-    check_part(label_knob(&label, "a"), "4,"); /* the last one counts */
-    check_part(label_knob(&label, "b"), "2,3");
-    check_part(label_knob(&label, "c"), "");
-    check_part(label_knob(&label, "d"), NULL);
 }
 
 static void test_malformed(void **state)
@@ -84,11 +80,6 @@ static void test_compare(void **state)
     assert_true(label_names("onnxruntime@1.17.0:opt=none", "onnxruntime"));
     assert_false(label_names("onnxruntime@1.17.0", "onnx"));
     assert_false(label_names("onnx", "onnxruntime"));
-    assert_true(label_sets("x:opt=none", "opt", "none"));
-    assert_false(label_sets("x:opt=none,opt=all", "opt", "none"));
-    assert_false(label_sets("x:noopt=none", "opt", "none"));
-    assert_false(label_sets("x:opt=nonesuch", "opt", "none"));
-    assert_false(label_sets("x", "opt", "none"));
     assert_true(label_same_release("x@1:a=b", "x@1"));
     assert_true(label_same_release("x:a=b", "x:c=d"));
     assert_false(label_same_release("x@1", "x"));
