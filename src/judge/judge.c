@@ -147,7 +147,7 @@ static void judge_answer(struct verdict *verdict, const struct result *result, c
 
 static bool same_library(const struct judge_entry *a, const struct judge_entry *b)
 {
-    return strcmp(a->name, b->name) == 0;
+    return strcmp(a->like ? a->like : a->name, b->like ? b->like : b->name) == 0;
 }
 
 struct judge_entry judge_entry_of(const struct engine_info *engine, const struct result *result,
@@ -158,6 +158,7 @@ struct judge_entry judge_entry_of(const struct engine_info *engine, const struct
         .version = engine->version,
         .kernels = engine->kernels,
         .adapter_reads = engine->profile && engine->profile->adapter_reads,
+        .like = engine->profile ? engine->profile->like : NULL,
         .result = result,
         .repeats_differ = repeats_differ,
     };

@@ -29,6 +29,7 @@ struct judge_entry {
     const struct result *result;
     bool repeats_differ; /* a repeated run gave different bytes */
     bool adapter_reads;  /* the library does not see the model (engine/profile.h) */
+    const char *like;    /* the library that it is a build of; NULL: `name` is the library */
 };
 struct judge_entry judge_entry_of(const struct engine_info *engine, const struct result *result,
                                   bool repeats_differ);
