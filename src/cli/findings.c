@@ -23,7 +23,7 @@ enum { SHOWN_OCCURRENCES = 10, TITLE_LIMIT = 100 };
 
 struct settings {
     struct common common;
-    const char *engine, *op, *kind, *class, *show, *known, *mute, *because, *junit, *sarif;
+    const char *engine, *op, *kind, *class, *show, *explain, *known, *mute, *because, *junit, *sarif;
     bool all, merged, gone, unknown, no_known;
 };
 
@@ -161,15 +161,10 @@ static void show_class(struct str *out, const char *word)
     str_release(&text);
 }
 
-/* The entry that would make the finding a known issue. False when the campaign has no facts of it. */
+/* The entry that would make the finding a known issue. False when it is one. */
 static bool add_entry(struct str *out, struct store *store, const struct stored *stored)
 {
-    struct finding_facts facts;
-    if (stored->state == STATE_KNOWN || known_facts(&facts, store, stored->signature, NULL))
-        return false;
-    known_write(out, stored->name, stored->title, stored->bundle, &facts);
-    facts_release(&facts);
-    return true;
+    return stored->state != STATE_KNOWN && !known_write(out, store, stored, stored->title, NULL);
 }
 
 static void show_entry(struct writer *writer, const struct stored *stored)
@@ -399,23 +394,105 @@ static int check_filter(const struct settings *settings, struct error *err)
     return status;
 }
 
-/* The finding to be muted. */
-struct muted {
+/* The one finding that a name of the command line means. */
+struct named {
+    struct store *store;
+    const char *because;
     size_t count;
-    char *signature, *name, *bundle;
+    char *signature, *name;
+    struct str entry; /* that mutes it */
 };
 
-static int note_muted(void *context, const struct stored *stored, struct error *err)
+static int note_named(void *context, const struct stored *stored, struct error *err)
 {
-    struct muted *muted = context;
-    (void)err;
-    if (muted->count++)
+    struct named *named = context;
+    if (named->count++)
         return 0;
-    muted->signature = memory_strdup(stored->signature);
-    muted->name = memory_strdup(stored->name);
-    muted->bundle = memory_strdup(stored->bundle);
-    return 0;
+    named->signature = memory_strdup(stored->signature);
+    named->name = memory_strdup(stored->name);
+    return known_write(&named->entry, named->store, stored, named->because, err);
 }
+
+/* The caller releases *named, also after a failure. */
+static int find_named(struct named *named, struct store *store, const char *name, const char *because,
+                      const char *folder, struct error *err)
+{
+    struct store_filter filter = {.signature = name, .gone = true};
+    *named = (struct named){.store = store, .because = because};
+    str_init(&named->entry);
+    int status = store_list(store, &filter, note_named, named, err);
+    return status || named->count == 1
+               ? status
+               : error_set(err, ERROR_NOT_FOUND, "%s '%s'; 'assay findings %s' lists them",
+                           named->count ? "several findings begin with" : "no finding", name, folder);
+}
+
+static void named_release(struct named *named)
+{
+    free(named->signature);
+    free(named->name);
+    str_release(&named->entry);
+}
+
+/* --- Why a finding is known, or not --- */
+
+static void explain_match(struct str *out, const struct known_issue *issue, const struct finding_facts *facts)
+{
+    bool named = false;
+    for (size_t i = 0; i < issue->n_names; i++)
+        named |= text_equal(issue->names[i], facts->name);
+    str_printf(out, "%s is known: [%s] of %s:%d %s.\n  cause  ", facts->name, issue->name, issue->file,
+               issue->line,
+               named                         ? "names it"
+               : known_is_of_findings(issue) ? "has the same cause"
+                                             : "has conditions that all hold");
+    text_print(out, issue->cause, 0);
+    str_add(out, "\n");
+}
+
+static void explain_facts(struct str *out, const struct known_issues *known,
+                          const struct finding_facts *facts)
+{
+    const struct known_issue *match = known_find(known, facts);
+    size_t near = 0, far = 0;
+    if (match) {
+        explain_match(out, match, facts);
+        return;
+    }
+    str_printf(out, "%s is not known: no issue has its name or its cause, or conditions that all hold.\n",
+               facts->name);
+    show_line(out, "cause", facts->cause);
+    for (size_t i = 0; i < known->count; i++) {
+        const struct known_issue *issue = &known->items[i];
+        if (!known_is_near(issue, facts)) {
+            far++;
+            continue;
+        }
+        if (near++ < SHOWN_OCCURRENCES)
+            str_printf(out, "  [%s] of %s:%d does not hold: %s\n", issue->name, issue->file, issue->line,
+                       known_misfit(issue, facts));
+    }
+    if (near > SHOWN_OCCURRENCES)
+        str_printf(out, "  and %zu more issues of its engine and operators\n", near - SHOWN_OCCURRENCES);
+    str_printf(out, "  %zu issues are about other engines, releases or operators\n", far);
+}
+
+static int explain(struct writer *writer, const struct settings *settings, struct error *err)
+{
+    struct finding_facts facts;
+    struct named named;
+    int status = find_named(&named, writer->store, settings->explain, "", writer->folder, err);
+    if (!status)
+        status = known_facts(&facts, writer->store, named.signature, err);
+    if (!status) {
+        explain_facts(writer->out, &writer->known, &facts);
+        facts_release(&facts);
+    }
+    named_release(&named);
+    return status;
+}
+
+/* --- Muting --- */
 
 /* The file of known issues: one that the user names, or the campaign's own. */
 struct issue_file {
@@ -457,29 +534,16 @@ static int add_issue(const struct issue_file *file, const char *name, const char
 
 static int mute(const struct settings *settings, const char *folder, struct store *store, struct error *err)
 {
-    struct muted muted = {0};
-    struct finding_facts facts;
-    struct str issue;
+    struct named muted;
     struct folder campaign;
     struct issue_file file = {&campaign, KNOWN_FILE};
     if (settings->known)
         file = (struct issue_file){USERS_PATH, settings->known};
-    struct store_filter filter = {.signature = settings->mute, .gone = true};
-    str_init(&issue);
-    int status = folder_open(&campaign, USERS_PATH, folder, err);
+    int status = find_named(&muted, store, settings->mute, settings->because, folder, err);
+    if (folder_open(&campaign, USERS_PATH, folder, status ? NULL : err))
+        status = -1;
     if (!status)
-        status = store_list(store, &filter, note_muted, &muted, err);
-    if (!status && muted.count != 1)
-        status =
-            error_set(err, ERROR_NOT_FOUND, "%s '%s'; 'assay findings %s' lists them",
-                      muted.count ? "several findings begin with" : "no finding", settings->mute, folder);
-    if (!status)
-        status = known_facts(&facts, store, muted.signature, err);
-    if (!status) {
-        known_write(&issue, muted.name, settings->because, muted.bundle, &facts);
-        facts_release(&facts);
-        status = add_issue(&file, muted.name, issue.data, err);
-    }
+        status = add_issue(&file, muted.name, muted.entry.data, err);
     struct known_issues known;
     known_init(&known);
     if (!status)
@@ -489,13 +553,9 @@ static int mute(const struct settings *settings, const char *folder, struct stor
         status = known_again(&known, store, err);
     char *path = folder_path(file.in, file.name);
     if (!status)
-        wrap_printf(stdout, "%s%s is now a known issue; edit %s to make it wider or narrower\n", issue.data,
-                    muted.name, path);
+        wrap_printf(stdout, "%s%s is now a known issue, in %s\n", muted.entry.data, muted.name, path);
     known_release(&known);
-    str_release(&issue);
-    free(muted.signature);
-    free(muted.name);
-    free(muted.bundle);
+    named_release(&muted);
     free(path);
     folder_close(&campaign);
     return status;
@@ -560,7 +620,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
                             settings->common.force, err))
         status = -1;
     if (status == 0)
-        status = write_all(&writer, settings, err);
+        status = (settings->explain ? explain : write_all)(&writer, settings, err);
     if (status == 0)
         status = known_in_time(&writer.known, err);
     if (status == 0 && settings->show && !writer.causes.count)
@@ -593,6 +653,8 @@ static const struct cli_option options[] = {
     {0, "show", OPTION_TEXT, "NAME", offsetof(struct settings, show),
      "all about one finding, by its name, the start of its name, or its signature, and the entry that would "
      "make it a known issue"},
+    {0, "explain", OPTION_TEXT, "NAME", offsetof(struct settings, explain),
+     "say which known issue a finding is, or which condition of each that is about its operators fails"},
     {0, "all", OPTION_FLAG, NULL, offsetof(struct settings, all), "list every variant of a cause below it"},
     {0, "merged", OPTION_FLAG, NULL, offsetof(struct settings, merged),
      "also list findings that turned out to be another one when they were reduced"},
@@ -629,6 +691,7 @@ const struct command command_findings = {
                 "  assay findings campaign --unknown\n"
                 "  assay findings campaign --junit findings.xml --sarif findings.sarif\n"
                 "  assay findings campaign --mute wrong-resize --because 'reported as issue 123'\n"
+                "  assay findings campaign --explain wrong-resize\n"
                 "  assay findings campaign --format json\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

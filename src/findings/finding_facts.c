@@ -261,8 +261,15 @@ static void describe_node(struct finding_facts *facts, struct scene *scene, size
 
 static void init(struct finding_facts *facts)
 {
-    *facts = (struct finding_facts){
-        .engine = "", .like = "", .version = "", .stage = "", .message = "", .expected = NAN, .got = NAN};
+    *facts = (struct finding_facts){.engine = "",
+                                    .like = "",
+                                    .version = "",
+                                    .name = "",
+                                    .cause = "",
+                                    .stage = "",
+                                    .message = "",
+                                    .expected = NAN,
+                                    .got = NAN};
     arena_init(&facts->arena);
 }
 
@@ -294,6 +301,18 @@ void facts_of_nodes(struct finding_facts *facts, const struct test_case *test, c
     free(every);
 }
 
+/* Of a pair of equivalent forms the store knows the name (findings/known_issues.h). */
+static void set_name(struct finding_facts *facts, const struct facts_source *source)
+{
+    struct signature signature;
+    const struct model *model = test_case_model(source->test, NULL);
+    if (!model || source->verdict->of_pair)
+        return;
+    signature_of(&signature, source->engine, source->profile, source->verdict, source->settlement, model,
+                 source->result);
+    facts->name = arena_strdup(&facts->arena, signature.name);
+}
+
 void facts_of(struct finding_facts *facts, const struct facts_source *source)
 {
     const struct settlement *settlement = source->settlement;
@@ -307,6 +326,7 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     facts->like =
         source->profile && source->profile->like ? arena_strdup(&facts->arena, source->profile->like) : "";
     facts->version = arena_strdup(&facts->arena, source->version ? source->version : "");
+    set_name(facts, source);
     facts->symptom = symptom_of(source->verdict, settlement, result);
     facts->factor = verdict->factor;
     /* A wrong gradient may be the right one of a wrong value: then the bug is in the outputs. */

@@ -54,6 +54,8 @@ struct finding_facts {
     const char *engine;  /* label: "onnxruntime@1.12.0:opt=all" */
     const char *like;    /* the engine that it is another build of, or "" */
     const char *version; /* as the engine reports it */
+    const char *name;    /* of the finding (findings/signature.h), or "" */
+    const char *cause;   /* key of its cause, as known_cause_text writes it; "" before it is diagnosed */
     bool gradient;       /* gradients were asked for, in place of outputs */
     enum symptom symptom;
     const char *stage;    /* where an engine refused or died: "load", "run" ...; else "" */

@@ -397,12 +397,19 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     struct arena *arena = &known->arena;
     const struct {
         const char *key, **text;
-    } texts[] = {{"engine", &issue->engine}, {"cause", &issue->cause}, {"case", &issue->document}};
+    } texts[] = {{"engine", &issue->engine},
+                 {"cause", &issue->cause},
+                 {"case", &issue->document},
+                 {"same-cause", &issue->same_cause}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (text_equal(key, texts[i].key)) {
             *texts[i].text = arena_strdup(arena, value);
             return 0;
         }
+    if (text_equal(key, "finding")) {
+        issue->names = split(arena, value, " \t", &issue->n_names);
+        return issue->n_names ? 0 : error_set(err, ERROR_FORMAT, "no names");
+    }
     if (text_equal(key, "from"))
         return read_version(arena, &issue->from, value, err);
     if (text_equal(key, "until"))
@@ -438,7 +445,8 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
                ? condition < 0 ? -1 : 0
                : error_set(
                      err, ERROR_FORMAT,
-                     "no key '%.40s'; there are engine, from, until, knobs, symptom, asked, stage, "
+                     "no key '%.40s'; there are engine, finding, same-cause, from, until, knobs, symptom, "
+                     "asked, stage, "
                      "signal, operators, opset, factor, expected, got, message, cause, case and, with or "
                      "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
                      key);
@@ -480,6 +488,7 @@ static int begin(struct reader *reader, const char *name, int line, struct error
         .engine = "",
         .cause = "",
         .document = "",
+        .same_cause = "",
         .from = "",
         .until = "",
         .opset = {-INFINITY, INFINITY},
@@ -509,15 +518,16 @@ static bool is_limited(const struct known_range *range)
 
 static bool has_condition(const struct known_issue *issue)
 {
-    return issue->n_conditions || issue->n_messages || issue->expected.asked || issue->got.asked ||
-           is_limited(&issue->opset) || is_limited(&issue->factor);
+    return known_is_of_findings(issue) || issue->n_conditions || issue->n_messages || issue->expected.asked ||
+           issue->got.asked || is_limited(&issue->opset) || is_limited(&issue->factor);
 }
 
 static int check_whole(const struct known_issue *issue, struct error *err)
 {
     const char *missing = !*issue->engine                          ? "engine"
-                          : !issue->symptoms                       ? "symptom"
                           : !*issue->cause                         ? "cause"
+                          : known_is_of_findings(issue)            ? NULL
+                          : !issue->symptoms                       ? "symptom"
                           : !issue->n_groups && !issue->n_messages ? "operators"
                                                                    : NULL;
     if (missing)

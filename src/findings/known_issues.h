@@ -14,7 +14,8 @@
  *
  * An issue matches a finding when all its conditions hold. Conditions never look at text that Assay itself
  * writes; `message` is about the engine's own message. An issue without a condition beyond its operators is
- * refused, because it would hide every further bug of these operators. Whatever cannot be understood is
+ * refused, because it would hide every further bug of these operators. One that was muted names findings and
+ * their cause instead: `finding = NAME...`, `same-cause = KEY`. Whatever cannot be understood is
  * refused too; the error names the file and the line.
  */
 #ifndef FINDINGS_KNOWN_ISSUES_H
@@ -95,6 +96,11 @@ enum { KNOWN_OUTPUTS = 1 << 0, KNOWN_GRADIENTS = 1 << 1 };
 struct known_issue {
     const char *name, *engine, *cause;
     const char *document; /* the case that shows it, or "" */
+    /* Which findings it is: those with one of these names, or with this cause. Without both the conditions
+     * alone say it. */
+    size_t n_names;
+    const char **names;
+    const char *same_cause; /* as known_cause_text writes it, or "" */
     const char *file;
     int line;
     bool accepted;            /* not Assay's own: its findings do not count against the engine */
@@ -113,6 +119,12 @@ struct known_issue {
     struct known_condition *conditions;
     size_t met; /* for the caller, who may count matches here */
 };
+
+/* Whether it says which findings it is, by name or cause. */
+static inline bool known_is_of_findings(const struct known_issue *issue)
+{
+    return issue->n_names || *issue->same_cause;
+}
 
 struct known_issues {
     struct arena arena;
@@ -155,6 +167,13 @@ int known_in_time(const struct known_issues *known, struct error *err);
 struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts);
 bool known_matches(const struct known_issue *issue, const struct finding_facts *facts);
 
+/* The key in the file of the first condition that does not hold, "symptom" or "input.0"; NULL: all hold. */
+const char *known_misfit(const struct known_issue *issue, const struct finding_facts *facts);
+
+/* Whether the issue is about the engine and the operators of the finding, so that it is worth saying which
+ * of its other conditions fails. */
+bool known_is_near(const struct known_issue *issue, const struct finding_facts *facts);
+
 /*
  * Sets overall->known and overall->accepted from the first issue that matches. It is a function for
  * sample_verdicts.look_up; `context` is a struct known_issues.
@@ -165,23 +184,30 @@ void known_look_up(const void *context, const struct sample_finding *finding, st
 const char *known_document(const struct known_issue *issue);
 
 /*
- * Saves the facts of a finding in the store, for known_again. If an issue matches, the status of the finding
- * becomes "known: DOCUMENT".
+ * Saves the facts of a finding in the store, for known_again, and adds to them its name and cause as the
+ * store knows it. If an issue matches, the status of the finding becomes "known: DOCUMENT".
  */
 int known_mark(const struct known_issues *known, struct store *store, const char *signature,
-               const struct finding_facts *facts, struct error *err);
+               struct finding_facts *facts, struct error *err);
 
 /* Tries the issues on all findings of the store that are not known yet. */
 int known_again(const struct known_issues *known, struct store *store, struct error *err);
 
 /*
- * Reads the facts of a finding from the store. Fails with ERROR_NOT_FOUND when it has none. The caller
- * releases *facts, except after a failure.
+ * Reads the facts of a finding from the store, with its name and its cause. Fails with ERROR_NOT_FOUND when
+ * it has none. The caller releases *facts, except after a failure.
  */
 int known_facts(struct finding_facts *facts, struct store *store, const char *signature, struct error *err);
 
-/* Appends an issue as narrow as these facts allow: the text of a section for a file. */
-void known_write(struct str *out, const char *name, const char *because, const char *document,
-                 const struct finding_facts *facts);
+/*
+ * Appends the issue that a finding of the store is, as the text of a section for a file: its name, the names
+ * of those that turned out to be the same when they were reduced, and its cause as far as experiments showed
+ * it (findings/cause_key.h). What else its case has by accident is no condition.
+ */
+int known_write(struct str *out, struct store *store, const struct stored *stored, const char *because,
+                struct error *err);
+
+/* Appends the key of a cause as an issue holds it: on one line, in which nothing begins a comment. */
+void known_cause_text(struct str *out, const char *key);
 
 #endif

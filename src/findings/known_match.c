@@ -411,19 +411,73 @@ static bool group_fits(const struct known_issue *issue, const char *text, const 
     return true;
 }
 
-bool known_matches(const struct known_issue *issue, const struct finding_facts *facts)
+static bool is_named_finding(const struct known_issue *issue, const struct finding_facts *facts)
 {
-    if (!engine_fits(issue, facts) || !(issue->symptoms & UINT32_C(1) << facts->symptom) ||
-        !question_fits(issue, facts) || !is_listed(issue->stages, issue->n_stages, facts->stage) ||
-        (issue->signal && issue->signal != facts->signal) || !in_range(&issue->opset, facts->opset) ||
-        !in_range(&issue->factor, facts->factor) ||
-        !element_fits(&issue->expected, facts->compared, facts->expected) ||
-        !element_fits(&issue->got, facts->compared, facts->got) || !message_fits(issue, facts))
-        return false;
+    bool listed = issue->n_names && is_listed(issue->names, issue->n_names, facts->name);
+    return listed || (*issue->same_cause && text_equal(issue->same_cause, facts->cause));
+}
+
+static bool groups_fit(const struct known_issue *issue, const struct finding_facts *facts)
+{
     for (size_t i = 0; i < issue->n_groups; i++)
         if (group_fits(issue, issue->groups[i], facts))
             return true;
     return issue->n_groups == 0 && group_fits(issue, "", facts);
+}
+
+/* In the order of the keys of a file, as far as that is quick; what walks over nodes comes last. */
+const char *known_misfit(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    const struct {
+        bool fits;
+        const char *key;
+    } checks[] = {
+        {!issue->symptoms || (issue->symptoms & UINT32_C(1) << facts->symptom), "symptom"},
+        {known_is_of_findings(issue) || question_fits(issue, facts), "asked"},
+        {is_listed(issue->stages, issue->n_stages, facts->stage), "stage"},
+        {!issue->signal || issue->signal == facts->signal, "signal"},
+        {in_range(&issue->opset, facts->opset), "opset"},
+        {in_range(&issue->factor, facts->factor), "factor"},
+        {element_fits(&issue->expected, facts->compared, facts->expected), "expected"},
+        {element_fits(&issue->got, facts->compared, facts->got), "got"},
+    };
+    if (!engine_fits(issue, facts))
+        return "engine, from, until or knobs";
+    if (known_is_of_findings(issue) && !is_named_finding(issue, facts))
+        return "finding and same-cause";
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (!checks[i].fits)
+            return checks[i].key;
+    if (!message_fits(issue, facts))
+        return "message";
+    return groups_fit(issue, facts) ? NULL : "operators, or a condition on attributes, inputs and outputs";
+}
+
+bool known_matches(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    return !known_misfit(issue, facts);
+}
+
+/* "wrong-resize-3fa9c2d1b0e4" without the number. */
+static bool same_words(const char *name, const char *other)
+{
+    const char *end = strrchr(name, '-');
+    return end && strncmp(name, other, (size_t)(end - name) + 1) == 0;
+}
+
+bool known_is_near(const struct known_issue *issue, const struct finding_facts *facts)
+{
+    if (!engine_fits(issue, facts))
+        return false;
+    for (size_t i = 0; i < issue->n_names; i++)
+        if (same_words(issue->names[i], facts->name))
+            return true;
+    for (size_t i = 0; i < issue->n_groups; i++) {
+        struct group group;
+        if (group_read(&group, issue->groups[i]) && sequence_fits(&group, facts))
+            return true;
+    }
+    return issue->n_messages && message_fits(issue, facts);
 }
 
 static double seconds_allowed(void)
