@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The forward primitive in training, for the hint. */
 static int hint(struct library *lib, struct pick *forward, dnnl_status_t picked, const char *what,
@@ -191,19 +192,28 @@ int library_lrn_backward(struct library *lib, const struct view *src, const stru
     return finish(lib, &forward, &pick, workspace, what, COUNT(args), args, result, err);
 }
 
+enum { NORMALIZATION_ARGUMENTS = 9 };
+
+static void normalization_arguments(const struct normalization *n, struct argument *args)
+{
+    const struct argument all[NORMALIZATION_ARGUMENTS] = {{DNNL_ARG_SRC, n->src, false},
+                                                          {DNNL_ARG_MEAN, n->mean, false},
+                                                          {DNNL_ARG_VARIANCE, n->variance, false},
+                                                          {DNNL_ARG_SCALE, n->scale, false},
+                                                          {DNNL_ARG_SHIFT, n->shift, false},
+                                                          {DNNL_ARG_DIFF_DST, n->diff_dst, false},
+                                                          {DNNL_ARG_DIFF_SRC, n->diff_src, true},
+                                                          {DNNL_ARG_DIFF_SCALE, n->diff_scale, true},
+                                                          {DNNL_ARG_DIFF_SHIFT, n->diff_shift, true}};
+    memcpy(args, all, sizeof all);
+}
+
 int library_batchnorm_backward(struct library *lib, const struct normalization *n, struct error *err)
 {
     static const char what[] = "gradient of batch normalization";
     struct pick forward = {.training = true}, pick = {0};
-    struct argument args[] = {{DNNL_ARG_SRC, n->src, false},
-                              {DNNL_ARG_MEAN, n->mean, false},
-                              {DNNL_ARG_VARIANCE, n->variance, false},
-                              {DNNL_ARG_SCALE, n->scale, false},
-                              {DNNL_ARG_SHIFT, n->shift, false},
-                              {DNNL_ARG_DIFF_DST, n->diff_dst, false},
-                              {DNNL_ARG_DIFF_SRC, n->diff_src, true},
-                              {DNNL_ARG_DIFF_SCALE, n->diff_scale, true},
-                              {DNNL_ARG_DIFF_SHIFT, n->diff_shift, true}};
+    struct argument args[NORMALIZATION_ARGUMENTS];
+    normalization_arguments(n, args);
     unsigned flags = LIBRARY_SCALE_SHIFT | (n->given ? dnnl_use_global_stats : 0U);
     const struct md *data = library_describe_channels(lib, n->src);
     int result =
@@ -218,15 +228,8 @@ int library_layernorm_backward(struct library *lib, const struct normalization *
 {
     static const char what[] = "gradient of layer normalization";
     struct pick forward = {.training = true}, pick = {0};
-    struct argument args[] = {{DNNL_ARG_SRC, n->src, false},
-                              {DNNL_ARG_MEAN, n->mean, false},
-                              {DNNL_ARG_VARIANCE, n->variance, false},
-                              {DNNL_ARG_SCALE, n->scale, false},
-                              {DNNL_ARG_SHIFT, n->shift, false},
-                              {DNNL_ARG_DIFF_DST, n->diff_dst, false},
-                              {DNNL_ARG_DIFF_SRC, n->diff_src, true},
-                              {DNNL_ARG_DIFF_SCALE, n->diff_scale, true},
-                              {DNNL_ARG_DIFF_SHIFT, n->diff_shift, true}};
+    struct argument args[NORMALIZATION_ARGUMENTS];
+    normalization_arguments(n, args);
     const struct md *data = library_describe(lib, n->src), *statistics = library_describe(lib, n->mean);
     int result = hint(lib, &forward,
                       api_layernorm(&forward, lib->engine, data, statistics, n->epsilon, LIBRARY_SCALE_SHIFT),

@@ -359,15 +359,8 @@ int grad_layernorm(struct walk_gradient *g)
 /* Marks the axes to reduce, from the attribute or the input; without either, all, or none when so asked. */
 static void read_axes(const struct walk_call *call, int rank, bool *reduced)
 {
-    const int64_t *axes = NULL;
-    size_t count = 0;
-    const struct tensor *input = walk_input(call, 1);
-    if (input) {
-        axes = input->data;
-        count = input->count;
-    } else {
-        node_ints(call->node, "axes", &axes, &count);
-    }
+    const int64_t *axes;
+    size_t count = walk_axes(call, &axes);
     for (int i = 0; i < rank; i++)
         reduced[i] = count == 0 && !node_int(call->node, "noop_with_empty_axes", 0);
     for (size_t i = 0; i < count; i++)

@@ -138,8 +138,8 @@ static int softmax_sum(const struct fault_scene *scene, struct op_gradient *g)
     return sigmoid_factor(scene, g); /* y times upstream, without the sum over the axis */
 }
 
-/* Upstream alone, without the part of the sum. */
-static int logsoftmax_sum(const struct fault_scene *scene, struct op_gradient *g)
+/* Upstream alone: LogSoftmax without the part of the sum, Clip without its limits. */
+static int upstream_alone(const struct fault_scene *scene, struct op_gradient *g)
 {
     (void)scene;
     if (right(g))
@@ -299,21 +299,10 @@ static int gather_overwrites(const struct fault_scene *scene, struct op_gradient
     return result;
 }
 
-static int clip_passes(const struct fault_scene *scene, struct op_gradient *g)
-{
-    (void)scene;
-    if (right(g))
-        return -1;
-    struct bounded *slope = slope_of(g, 0);
-    for (size_t i = 0; slope && i < slope->count; i++)
-        slope->value[i] = gradient_upstream(g, 0, i).v;
-    return 0;
-}
-
 /* Upstream in its own order: right only where the permutation is. */
 static int transpose_order(const struct fault_scene *scene, struct op_gradient *g)
 {
-    return logsoftmax_sum(scene, g);
+    return upstream_alone(scene, g);
 }
 
 static int concat_exchanged(const struct fault_scene *scene, struct op_gradient *g)
@@ -357,7 +346,7 @@ const struct fault faults_gradient[] = {
     ROW("sigmoid-gradient", "Sigmoid", "y in place of y (1 - y)", sigmoid_factor),
     ROW("tanh-gradient", "Tanh", "1 - y in place of 1 - y^2", tanh_square),
     ROW("softmax-gradient", "Softmax", "without the sum over the axis", softmax_sum),
-    ROW("logsoftmax-gradient", "LogSoftmax", "without the sum over the axis", logsoftmax_sum),
+    ROW("logsoftmax-gradient", "LogSoftmax", "without the sum over the axis", upstream_alone),
     ROW("bn-gradient", "BatchNormalization", "gradient of scale not divided by the deviation",
         bn_scale_deviation),
     ROW("ln-gradient", "LayerNormalization", "gradient of scale a mean in place of a sum", ln_scale_mean),
@@ -374,7 +363,7 @@ const struct fault faults_gradient[] = {
         mean_undivided),
     ROW("gather-gradient", "Gather", "of an element read several times only the last reader counts",
         gather_overwrites),
-    ROW("clip-gradient", "Clip", "gradient passes outside the limits", clip_passes),
+    ROW("clip-gradient", "Clip", "gradient passes outside the limits", upstream_alone),
     ROW("transpose-gradient", "Transpose", "gradient not transposed back", transpose_order),
     ROW("concat-gradient", "Concat", "gradients of the first two inputs exchanged", concat_exchanged),
     ROW("lstm-gradient", "LSTM", "gradient of R left at 0", lstm_recurrence),

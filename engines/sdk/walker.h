@@ -56,6 +56,9 @@ bool walk_text_is(const struct walk_call *call, const char *name, const char *ot
 /* Brings an axis into [0, rank); the shape rule has checked its range. */
 int walk_axis(int64_t axis, int rank);
 
+/* The number of axes in the second input or, when there is none, in the attribute "axes". */
+size_t walk_axes(const struct walk_call *call, const int64_t **axes);
+
 /*
  * The window of a convolution or pooling, from the attributes and the shapes of input and output 0. `kernel`
  * is the shape of the weights, NULL for pooling. before and after are the padding as ONNX defines it;

@@ -40,3 +40,13 @@ int walk_axis(int64_t axis, int rank)
 {
     return (int)(axis < 0 ? axis + rank : axis);
 }
+
+size_t walk_axes(const struct walk_call *call, const int64_t **axes)
+{
+    const struct tensor *input = walk_input(call, 1);
+    size_t count = 0;
+    *axes = input ? input->data : NULL;
+    if (!input)
+        node_ints(call->node, "axes", axes, &count);
+    return input ? input->count : count;
+}

@@ -193,15 +193,8 @@ int run_global_average_pool(struct walk_call *call)
 /* The mean over height and width of an image is what the library has. */
 int run_reduce_mean(struct walk_call *call)
 {
-    const int64_t *axes = NULL;
-    size_t count = 0;
-    const struct tensor *input = walk_input(call, 1);
-    if (input) {
-        axes = input->data;
-        count = input->count;
-    } else {
-        node_ints(call->node, "axes", &axes, &count);
-    }
+    const int64_t *axes;
+    size_t count = walk_axes(call, &axes);
     unsigned seen = 0;
     for (size_t i = 0; i < count; i++)
         seen |= 1U << walk_axis(axes[i], 4);

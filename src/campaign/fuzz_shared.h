@@ -15,7 +15,7 @@
 struct fuzz_shared_options {
     const char *database; /* the address of a PostgreSQL database, or the folder of a campaign in SQLite */
     const char *campaign; /* its name in PostgreSQL */
-    int64_t range;        /* cases of a range, when this is the first worker; 0: a good number */
+    long long range;      /* cases of a range, when this is the first worker; 0: a good number */
     double lease;         /* seconds after which a range that is not renewed is another's; 0: 60 */
     const char *words;    /* the options of the command line that make the cases, or NULL */
 };

@@ -253,3 +253,20 @@ int inputs_from_settings(struct inputs *inputs, const struct model *model,
     inputs_draw_sizes(inputs, settings->alike);
     return 0;
 }
+
+void output_answer(struct json *json, const char *answer, const struct standing *standing,
+                   const struct engine_settings *settings, const char *path, struct str *out)
+{
+    output_json(json, out, true);
+    json_string(json, "answer", answer);
+    standing_json(standing, json);
+    engine_settings_json(settings, json);
+    json_string(json, "model", path);
+}
+
+int check_one_model(const struct common *common, const struct cli_list *words, struct error *err)
+{
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "give one model");
+    return output_check(common, err);
+}

@@ -130,6 +130,14 @@ int output_write_plain(const struct common *common, const struct str *text, stru
 int output_result(const struct common *common, const struct engine_settings *settings, struct str *text,
                   struct error *err);
 
+/* Begins the result of engines on one model as JSON; the caller ends the object. */
+void output_answer(struct json *json, const char *answer, const struct standing *standing,
+                   const struct engine_settings *settings, const char *path, struct str *out);
+
+/* For a command that takes one model and nothing else: fails when the words are others, or the output file
+ * cannot be written. */
+int check_one_model(const struct common *common, const struct cli_list *words, struct error *err);
+
 /* To be called before any work: fails when the output file, where one is named, cannot be written. */
 int output_check(const struct common *common, struct error *err);
 

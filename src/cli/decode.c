@@ -129,9 +129,7 @@ static int report(struct work *work, const char *path, struct error *err)
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     struct work work = {.settings = raw};
-    if (words->count != 1)
-        return error_set(err, ERROR_USAGE, "give one model");
-    if (output_check(&work.settings->common, err))
+    if (check_one_model(&work.settings->common, words, err))
         return -1;
     int status = prepare(&work, words->items[0], err);
     if (!status)

@@ -292,12 +292,8 @@ void decode_write_json(const struct decode_report *report, struct str *out)
     struct str answer;
     str_init(&answer);
     add_answer(report, " ", &answer);
-    output_json(&json, out, true);
-    json_string(&json, "answer", answer.data);
+    output_answer(&json, answer.data, report->standing, report->settings, report->path, out);
     str_release(&answer);
-    standing_json(report->standing, &json);
-    engine_settings_json(report->settings, &json);
-    json_string(&json, "model", report->path);
     json_array(&json, "prompt");
     for (size_t i = 0; i < report->options->n_prompt; i++)
         json_int(&json, NULL, report->options->prompt[i]);

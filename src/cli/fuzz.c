@@ -22,9 +22,7 @@ struct settings {
     double rules_share;
     long long rules_depth;
     bool gradients, no_known, no_probe, no_reduce;
-    const char *database, *campaign;
-    long long range;
-    double lease;
+    struct fuzz_shared_options shared;
 };
 
 /* What makes the cases and the verdicts: the same for all workers of a shared campaign. */
@@ -172,23 +170,16 @@ static int replay(const struct settings *settings, struct session *session, stru
 
 static int check(const struct settings *settings, const struct cli_list *words, struct error *err)
 {
-    const char *database = settings->database;
+    const char *database = settings->shared.database;
     if (words->count)
         return error_set(err, ERROR_USAGE, "fuzz takes engines with -e, not '%s'", words->items[0]);
-    if (database && (settings->common.output || settings->replay))
-        return error_set(err, ERROR_USAGE,
-                         "--db excludes -o and --replay: the campaign lives in the database");
-    if (database && !settings->campaign)
-        return error_set(err, ERROR_USAGE, "name the campaign in the database with --campaign");
-    if (!database && (settings->campaign || settings->range || settings->lease > 0))
-        return error_set(err, ERROR_USAGE, "--campaign, --range and --lease go with --db");
+    if (database && settings->replay)
+        return error_set(err, ERROR_USAGE, "--db excludes --replay: the campaign lives in the database");
     if ((settings->junit || settings->sarif) && (database || settings->replay))
         return error_set(err, ERROR_USAGE,
                          "--junit and --sarif exclude --db and --replay; 'assay campaign export' and 'assay "
                          "findings' write them for a campaign in a database");
-    if (!settings->replay && !settings->common.output && !database)
-        return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
-    return 0;
+    return settings->replay ? 0 : shared_options_check(&settings->shared, settings->common.output, err);
 }
 
 static int check_cases(const struct settings *settings, struct error *err)
@@ -222,15 +213,10 @@ static int run_campaign(void *raw, const struct fuzz_shared_options *shared, con
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     struct settings *settings = raw;
-    struct fuzz_shared_options shared = {.database = settings->database,
-                                         .campaign = settings->campaign,
-                                         .range = settings->range,
-                                         .lease = settings->lease};
     if (check(settings, words, err))
         return -1;
-    return settings->database
-               ? shared_options_take_part(&command_fuzz, agreed, &shared, settings, words, run_campaign, err)
-               : run_campaign(settings, NULL, words, err);
+    return shared_options_take_part(&command_fuzz, agreed, &settings->shared, settings, words, run_campaign,
+                                    err);
 }
 
 static const struct cli_option options[] = {
@@ -239,14 +225,7 @@ static const struct cli_option options[] = {
     COMMON_SECOND_OPINION(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "the campaign's folder: new or empty; an existing campaign is resumed"},
-    {0, "db", OPTION_TEXT, "URL", offsetof(struct settings, database),
-     "take part in a campaign that many workers share, in this PostgreSQL database; no password in it"},
-    {0, "campaign", OPTION_TEXT, "NAME", offsetof(struct settings, campaign),
-     "with --db: the campaign's name; the first worker begins it, others may leave its options out"},
-    {0, "range", OPTION_SEVERAL, "N", offsetof(struct settings, range),
-     "with --db, for the first worker: cases that are leased at a time (default 2000, or less with --count)"},
-    {0, "lease", OPTION_TIME, "TIME", offsetof(struct settings, lease),
-     "with --db: after this long without a sign of life, cases are another worker's (default 60s)"},
+    SHARED_OPTIONS(struct settings, "campaign", "cases", "2000, or less with --count"),
     {'t', "time", OPTION_TIME, "TIME", offsetof(struct settings, time),
      "stop after this long (a worker ends its range first)"},
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),

@@ -281,12 +281,8 @@ void grad_write_json(const struct grad_report *report, struct str *out)
     struct str answer;
     str_init(&answer);
     add_answer(report, " ", &answer);
-    output_json(&json, out, true);
-    json_string(&json, "answer", answer.data);
+    output_answer(&json, answer.data, report->standing, report->settings, report->path, out);
     str_release(&answer);
-    standing_json(report->standing, &json);
-    engine_settings_json(report->settings, &json);
-    json_string(&json, "model", report->path);
     json_int(&json, "samples", (int64_t)g->samples);
     seed_json(&json, "seed", report->seed);
     json_string(&json, "loss", report->loss);

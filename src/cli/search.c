@@ -21,9 +21,7 @@ struct settings {
     int goal, level, fitness, limits, variants;
     const char *known;
     bool no_known, no_reduce, until_reached;
-    const char *database, *campaign;
-    long long range;
-    double lease;
+    struct fuzz_shared_options shared;
 };
 
 /* What is the same for all workers of a shared search; models and data each of them names. */
@@ -111,14 +109,8 @@ static int check_words(const struct settings *settings, const struct cli_list *w
 {
     if (!words->count)
         return error_set(err, ERROR_USAGE, "give a model");
-    if (settings->database && settings->common.output)
-        return error_set(err, ERROR_USAGE, "--db excludes -o: the campaign lives in the database");
-    if (settings->database && !settings->campaign)
-        return error_set(err, ERROR_USAGE, "name the campaign in the database with --campaign");
-    if (!settings->database && (settings->campaign || settings->range || settings->lease > 0))
-        return error_set(err, ERROR_USAGE, "--campaign, --range and --lease go with --db");
-    if (!settings->common.output && !settings->database)
-        return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    if (shared_options_check(&settings->shared, settings->common.output, err))
+        return -1;
     if (settings->population == 1)
         return error_set(err, ERROR_USAGE, "--population takes 2 or more, not 1");
     return 0;
@@ -165,15 +157,10 @@ static int run_search(void *raw, const struct fuzz_shared_options *shared, const
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     struct settings *settings = raw;
-    struct fuzz_shared_options shared = {.database = settings->database,
-                                         .campaign = settings->campaign,
-                                         .range = settings->range,
-                                         .lease = settings->lease};
     if (check_words(settings, words, err))
         return -1;
-    return settings->database
-               ? shared_options_take_part(&command_search, agreed, &shared, settings, words, run_search, err)
-               : run_search(settings, NULL, words, err);
+    return shared_options_take_part(&command_search, agreed, &settings->shared, settings, words, run_search,
+                                    err);
 }
 
 static const struct cli_option options[] = {
@@ -181,14 +168,7 @@ static const struct cli_option options[] = {
     COMMON_REFERENCE(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "the campaign's folder: new or empty; an existing campaign is resumed"},
-    {0, "db", OPTION_TEXT, "URL", offsetof(struct settings, database),
-     "take part in a search that many workers share, in this PostgreSQL database; no password in it"},
-    {0, "campaign", OPTION_TEXT, "NAME", offsetof(struct settings, campaign),
-     "with --db: the search's name; the first worker begins it, others may leave its options out"},
-    {0, "range", OPTION_SEVERAL, "N", offsetof(struct settings, range),
-     "with --db, for the first worker: samples that are leased at a time (default 500)"},
-    {0, "lease", OPTION_TIME, "TIME", offsetof(struct settings, lease),
-     "with --db: after this long without a sign of life, samples are another worker's (default 60s)"},
+    SHARED_OPTIONS(struct settings, "search", "samples", "500"),
     {0, "goal", OPTION_CHOICE, "inconsistency|nan|bound", offsetof(struct settings, goal),
      "what to look for: different top classes, NaN or infinity, an answer beyond its error bound"},
     {0, "level", OPTION_CHOICE, "input|weights|both|network", offsetof(struct settings, level),

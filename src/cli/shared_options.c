@@ -245,10 +245,25 @@ int shared_options_agree(const struct command *command, const char *const *names
     return status;
 }
 
+int shared_options_check(const struct fuzz_shared_options *shared, const char *output, struct error *err)
+{
+    if (shared->database && output)
+        return error_set(err, ERROR_USAGE, "--db excludes -o: the campaign lives in the database");
+    if (shared->database && !shared->campaign)
+        return error_set(err, ERROR_USAGE, "name the campaign in the database with --campaign");
+    if (!shared->database && (shared->campaign || shared->range || shared->lease > 0))
+        return error_set(err, ERROR_USAGE, "--campaign, --range and --lease go with --db");
+    if (!shared->database && !output)
+        return error_set(err, ERROR_USAGE, "name the campaign's folder with -o");
+    return 0;
+}
+
 int shared_options_take_part(const struct command *command, const char *const *names,
                              const struct fuzz_shared_options *shared, void *settings,
                              const struct cli_list *words, shared_run *run, struct error *err)
 {
+    if (!shared->database)
+        return run(settings, NULL, words, err);
     struct fuzz_shared_options own = *shared;
     struct arena arena;
     struct str text;

@@ -21,6 +21,31 @@ double cell_as_real(const struct cell *cell)
     return cell->kind == CELL_REAL ? cell->real : cell->kind == CELL_INT ? (double)cell->number : 0;
 }
 
+int row_noted(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)cells;
+    (void)count;
+    (void)err;
+    *(bool *)context = true;
+    return 0;
+}
+
+int row_number(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)err;
+    if (count && cells[0].kind != CELL_NULL)
+        *(int64_t *)context = cell_as_int(&cells[0]);
+    return 0;
+}
+
+int row_text(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    (void)err;
+    if (count)
+        str_add(context, cell_as_text(&cells[0]));
+    return 0;
+}
+
 int database_run(struct database *database, const char *sql, const struct cell *params, size_t count,
                  database_row *row, void *context, struct error *err)
 {

@@ -55,6 +55,11 @@ double cell_as_real(const struct cell *cell);
 /* Is called for each row. A result other than 0 ends the statement, which then returns it. */
 typedef int database_row(void *context, const struct cell *cells, size_t count, struct error *err);
 
+/* Rows of one column, for statements that ask little: the context is a bool that becomes true when there is a
+ * row, an int64_t that becomes the number in it unless that is null, or a struct str to which the text is
+ * appended. */
+database_row row_noted, row_number, row_text;
+
 struct database;
 struct database_driver {
     int (*run)(struct database *database, const char *sql, const struct cell *params, size_t count,

@@ -397,13 +397,6 @@ static int check_name(const char *campaign, struct error *err)
     return 0;
 }
 
-static int take_number(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)err;
-    *(int64_t *)context = count ? cell_as_int(&cells[0]) : 0;
-    return 0;
-}
-
 struct campaign {
     struct postgres *pg;
     const char *name;
@@ -415,7 +408,7 @@ static int read_version(const struct campaign *campaign, int *version, struct er
     int64_t statements = -1;
     *version = -1;
     if (database_run(&campaign->pg->base, "SELECT tables FROM assay.campaigns WHERE name = $1",
-                     CELLS(cell_text(campaign->name)), take_number, &statements, err))
+                     CELLS(cell_text(campaign->name)), row_number, &statements, err))
         return -1;
     if (statements > (int64_t)schema_statements(schema_version()))
         return error_set(err, ERROR_FORMAT, "the campaign '%s' was made by a newer version of Assay",
@@ -497,7 +490,7 @@ static int find_campaign(void *context, struct error *err)
     if (database_run(database,
                      "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                      "WHERE n.nspname = 'assay' AND c.relname = 'campaigns'",
-                     NULL, 0, take_number, &book, err) ||
+                     NULL, 0, row_number, &book, err) ||
         (book && check_book(campaign, "LOCK TABLE assay.campaigns IN ACCESS SHARE MODE", err)) ||
         (book && campaign->name && read_version(campaign, &database->version, err)))
         return -1;

@@ -102,8 +102,8 @@ struct database *store_database(struct store *store)
     return store->database;
 }
 
-static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
-               database_row *row, void *context, struct error *err)
+int store_run(struct store *store, const char *sql, const struct cell *params, size_t count,
+              database_row *row, void *context, struct error *err)
 {
     return database_run(store->database, sql, params, count, row, context, err);
 }
@@ -133,27 +133,19 @@ void finding_status_write(struct str *out, enum finding_state state, const char 
 /* The database's clock, as what happens on many machines is put in order by it. */
 #define SECONDS_NOW "CAST({now} AS BIGINT)"
 
-static int note_row(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)cells;
-    (void)count;
-    (void)err;
-    *(bool *)context = true;
-    return 0;
-}
-
 /* `number` of its case; -1: of none. */
 static int insert_occurrence(struct store *store, const struct finding *f, int64_t number, struct error *err)
 {
-    return run(store,
-               "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen, number) "
-               "VALUES ($1, $2, $3, $4, $5, $6, " SECONDS_NOW
-               ", $7) ON CONFLICT (signature, engine, recipe) DO UPDATE SET number = excluded.number "
-               "WHERE occurrences.number = -1",
-               CELLS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
-                     cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
-                     cell_int(number)),
-               NULL, NULL, err);
+    return store_run(
+        store,
+        "INSERT INTO @occurrences (signature, engine, recipe, version, title, factor, seen, number) "
+        "VALUES ($1, $2, $3, $4, $5, $6, " SECONDS_NOW
+        ", $7) ON CONFLICT (signature, engine, recipe) DO UPDATE SET number = excluded.number "
+        "WHERE occurrences.number = -1",
+        CELLS(cell_text(f->signature), cell_text(or_empty(f->engine)), cell_text(or_empty(f->recipe)),
+              cell_text(or_empty(f->version)), cell_text(or_empty(f->title)), cell_real(f->factor),
+              cell_int(number)),
+        NULL, NULL, err);
 }
 
 static int insert_finding(struct store *store, const struct finding *f, bool *is_new, struct error *err)
@@ -161,17 +153,17 @@ static int insert_finding(struct store *store, const struct finding *f, bool *is
     struct str state;
     str_init(&state);
     finding_status_write(&state, f->known ? STATE_KNOWN : STATE_NEW, f->known);
-    int status =
-        run(store,
-            "INSERT INTO @findings (signature, name, kind, engine, version, operators, title, recipe, "
-            "status, bundle, same_as, factor, nodes, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-            "$9, '', '', $10, $11, " SECONDS_NOW ") ON CONFLICT (signature) DO NOTHING RETURNING signature",
-            CELLS(cell_text(f->signature), cell_text(or_empty(f->name)), cell_text(or_empty(f->kind)),
-                  cell_text(or_empty(f->engine)), cell_text(or_empty(f->version)),
-                  cell_text(or_empty(f->operators)), cell_text(or_empty(f->title)),
-                  cell_text(or_empty(f->recipe)), cell_text(state.data), cell_real(f->factor),
-                  cell_int(f->nodes)),
-            note_row, is_new, err);
+    int status = store_run(
+        store,
+        "INSERT INTO @findings (signature, name, kind, engine, version, operators, title, recipe, "
+        "status, bundle, same_as, factor, nodes, first_seen) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+        "$9, '', '', $10, $11, " SECONDS_NOW ") ON CONFLICT (signature) DO NOTHING RETURNING signature",
+        CELLS(cell_text(f->signature), cell_text(or_empty(f->name)), cell_text(or_empty(f->kind)),
+              cell_text(or_empty(f->engine)), cell_text(or_empty(f->version)),
+              cell_text(or_empty(f->operators)), cell_text(or_empty(f->title)),
+              cell_text(or_empty(f->recipe)), cell_text(state.data), cell_real(f->factor),
+              cell_int(f->nodes)),
+        row_noted, is_new, err);
     str_release(&state);
     return status;
 }
@@ -241,7 +233,7 @@ static int lower_finding(struct store *store, const struct finding *f, struct er
     bool lowered = false;
     str_init(&state);
     finding_status_write(&state, f->known ? STATE_KNOWN : STATE_NEW, f->known);
-    int status = run(
+    int status = store_run(
         store,
         "UPDATE @findings SET kind = $1, engine = $2, version = $3, operators = $4, recipe = $5, factor = "
         "$6, status = $7, title = CASE WHEN bundle = '' OR $8 = 1 THEN $9 ELSE title END, nodes = CASE "
@@ -252,14 +244,14 @@ static int lower_finding(struct store *store, const struct finding *f, struct er
               cell_text(or_empty(f->operators)), cell_text(or_empty(f->recipe)), cell_real(f->factor),
               cell_text(state.data), cell_int(f->known != NULL), cell_text(or_empty(f->title)),
               cell_int(f->nodes), cell_text(f->signature)),
-        note_row, &lowered, err);
+        row_noted, &lowered, err);
     str_release(&state);
     if (status || !lowered)
         return status;
-    if (f->known && (run(store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(f->signature)),
-                         NULL, NULL, err) ||
-                     run(store, "DELETE FROM @history WHERE signature = $1", CELLS(cell_text(f->signature)),
-                         NULL, NULL, err)))
+    if (f->known && (store_run(store, "DELETE FROM @files WHERE signature = $1",
+                               CELLS(cell_text(f->signature)), NULL, NULL, err) ||
+                     store_run(store, "DELETE FROM @history WHERE signature = $1",
+                               CELLS(cell_text(f->signature)), NULL, NULL, err)))
         return -1;
     return store_describe(store, f->signature, f->class, f->facts, err);
 }
@@ -270,7 +262,8 @@ int store_add_case(struct store *store, const struct finding *finding, int64_t m
     struct numbered numbered = {0};
     if (database_lock(store->database, finding->signature, err) || add_finding(store, finding, is_new, err))
         return -1;
-    if (run(store,
+    if (store_run(
+            store,
             "SELECT count(*), min(number), max(number) FROM @occurrences WHERE signature = $1 AND number <> "
             "-1",
             CELLS(cell_text(finding->signature)), take_numbered, &numbered, err))
@@ -281,8 +274,8 @@ int store_add_case(struct store *store, const struct finding *finding, int64_t m
     if (numbered.count >= most && finding->number >= numbered.highest)
         return 0;
     if (numbered.count >= most &&
-        run(store, "DELETE FROM @occurrences WHERE signature = $1 AND number = $2",
-            CELLS(cell_text(finding->signature), cell_int(numbered.highest)), NULL, NULL, err))
+        store_run(store, "DELETE FROM @occurrences WHERE signature = $1 AND number = $2",
+                  CELLS(cell_text(finding->signature), cell_int(numbered.highest)), NULL, NULL, err))
         return -1;
     return insert_occurrence(store, finding, finding->number, err);
 }
@@ -327,14 +320,14 @@ int store_settle(struct store *store, const char *signature, const struct settle
     str_init(&text);
     finding_status_write(&text, settled->state, settled->detail);
     int status =
-        run(store,
-            "UPDATE @findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
-            "title = COALESCE($3, title), recipe = COALESCE($4, recipe), "
-            "nodes = COALESCE($5, nodes) WHERE signature = $6",
-            CELLS(cell_text(settled->state ? text.data : NULL), cell_text(settled->bundle),
-                  cell_text(settled->title), cell_text(settled->recipe),
-                  settled->nodes ? cell_int(settled->nodes) : (struct cell){0}, cell_text(signature)),
-            NULL, NULL, err);
+        store_run(store,
+                  "UPDATE @findings SET status = COALESCE($1, status), bundle = COALESCE($2, bundle), "
+                  "title = COALESCE($3, title), recipe = COALESCE($4, recipe), "
+                  "nodes = COALESCE($5, nodes) WHERE signature = $6",
+                  CELLS(cell_text(settled->state ? text.data : NULL), cell_text(settled->bundle),
+                        cell_text(settled->title), cell_text(settled->recipe),
+                        settled->nodes ? cell_int(settled->nodes) : (struct cell){0}, cell_text(signature)),
+                  NULL, NULL, err);
     str_release(&text);
     return status;
 }
@@ -345,12 +338,13 @@ int store_merge(struct store *store, const char *signature, const char *same_as,
     if (strcmp(signature, same_as) == 0)
         return 0;
     /* Those merged into it before follow, so that no chain is longer than one. */
-    if (run(store,
+    if (store_run(
+            store,
             "UPDATE @findings SET same_as = $1 WHERE (signature = $2 OR same_as = $2) AND signature <> $1 "
             "AND "
             "EXISTS (SELECT 1 FROM @findings f WHERE f.signature = $1 AND f.same_as = '') RETURNING "
             "signature",
-            CELLS(cell_text(same_as), cell_text(signature)), note_row, &done, err))
+            CELLS(cell_text(same_as), cell_text(signature)), row_noted, &done, err))
         return -1;
     return done ? 0
                 : error_set(err, ERROR_NOT_FOUND, "the store does not hold the two findings to be merged");
@@ -359,16 +353,16 @@ int store_merge(struct store *store, const char *signature, const char *same_as,
 int store_history(struct store *store, const char *signature, const char *engine, const char *verdict,
                   struct error *err)
 {
-    return run(store,
-               "INSERT INTO @history (signature, engine, verdict) VALUES ($1, $2, $3) "
-               "ON CONFLICT (signature, engine) DO UPDATE SET verdict = excluded.verdict",
-               CELLS(cell_text(signature), cell_text(engine), cell_text(verdict)), NULL, NULL, err);
+    return store_run(store,
+                     "INSERT INTO @history (signature, engine, verdict) VALUES ($1, $2, $3) "
+                     "ON CONFLICT (signature, engine) DO UPDATE SET verdict = excluded.verdict",
+                     CELLS(cell_text(signature), cell_text(engine), cell_text(verdict)), NULL, NULL, err);
 }
 
 int store_engine(struct store *store, const char *label, const char *version, int64_t cases,
                  struct error *err)
 {
-    return run(
+    return store_run(
         store,
         "INSERT INTO @engines (label, version, cases, first_seen, last_seen) VALUES ($1, $2, $3, " SECONDS_NOW
         ", " SECONDS_NOW ") "
@@ -379,28 +373,29 @@ int store_engine(struct store *store, const char *label, const char *version, in
 
 int store_coverage(struct store *store, const struct coverage_point *point, struct error *err)
 {
-    return run(store,
-               "INSERT INTO @coverage (name, cases, seconds, value) VALUES ($1, $2, $3, $4) "
-               "ON CONFLICT (name, cases) DO UPDATE SET seconds = excluded.seconds, value = excluded.value",
-               CELLS(cell_text(point->name), cell_int(point->cases), cell_real(point->seconds),
-                     cell_real(point->value)),
-               NULL, NULL, err);
+    return store_run(
+        store,
+        "INSERT INTO @coverage (name, cases, seconds, value) VALUES ($1, $2, $3, $4) "
+        "ON CONFLICT (name, cases) DO UPDATE SET seconds = excluded.seconds, value = excluded.value",
+        CELLS(cell_text(point->name), cell_int(point->cases), cell_real(point->seconds),
+              cell_real(point->value)),
+        NULL, NULL, err);
 }
 
 int store_set(struct store *store, const char *key, const char *value, struct error *err)
 {
-    return run(store,
-               "INSERT INTO @state (name, value) VALUES ($1, $2) "
-               "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-               CELLS(cell_text(key), cell_text(value)), NULL, NULL, err);
+    return store_run(store,
+                     "INSERT INTO @state (name, value) VALUES ($1, $2) "
+                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                     CELLS(cell_text(key), cell_text(value)), NULL, NULL, err);
 }
 
 int store_agree(struct store *store, const char *key, const char *value, struct str *agreed,
                 struct error *err)
 {
     bool found;
-    if (run(store, "INSERT INTO @state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-            CELLS(cell_text(key), cell_text(value)), NULL, NULL, err))
+    if (store_run(store, "INSERT INTO @state (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+                  CELLS(cell_text(key), cell_text(value)), NULL, NULL, err))
         return -1;
     return store_get(store, key, agreed, &found, err);
 }
@@ -424,8 +419,8 @@ int store_get(struct store *store, const char *key, struct str *value, bool *fou
 {
     struct got_value got = {.value = value};
     str_clear(value);
-    int status =
-        run(store, "SELECT value FROM @state WHERE name = $1", CELLS(cell_text(key)), take_value, &got, err);
+    int status = store_run(store, "SELECT value FROM @state WHERE name = $1", CELLS(cell_text(key)),
+                           take_value, &got, err);
     *found = got.found;
     return status;
 }
@@ -502,21 +497,21 @@ int store_list(struct store *store, const struct store_filter *filter,
 {
     struct listing listing = {filter, visit, context};
     /* A prefix is compared as such: LIKE would read % and _ in it. */
-    return run(store,
-               "SELECT f.signature, f.name, f.kind, f.engine, f.version, f.operators, f.title, f.recipe, "
-               "f.status, f.bundle, f.same_as, f.factor, f.nodes, f.first_seen, t.number, t.latest, c.value "
-               "FROM @findings f JOIN (SELECT CASE WHEN m.same_as = '' OR $1 = 1 THEN m.signature "
-               "ELSE m.same_as END AS own, count(*) AS number, max(o.seen) AS latest "
-               "FROM @occurrences o JOIN @findings m ON m.signature = o.signature "
-               "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
-               "ON t.own = f.signature LEFT JOIN @state c ON c.name = '" CLASS_KEY
-               "' || f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
-               "AND ($4 = 1 OR f.status <> $5) "
-               "ORDER BY f.first_seen, f.{row}",
-               CELLS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
-                     cell_text(or_empty(filter->kind)), cell_int(filter->gone),
-                     cell_text(state_words[STATE_GONE])),
-               list_row, &listing, err);
+    return store_run(
+        store,
+        "SELECT f.signature, f.name, f.kind, f.engine, f.version, f.operators, f.title, f.recipe, "
+        "f.status, f.bundle, f.same_as, f.factor, f.nodes, f.first_seen, t.number, t.latest, c.value "
+        "FROM @findings f JOIN (SELECT CASE WHEN m.same_as = '' OR $1 = 1 THEN m.signature "
+        "ELSE m.same_as END AS own, count(*) AS number, max(o.seen) AS latest "
+        "FROM @occurrences o JOIN @findings m ON m.signature = o.signature "
+        "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
+        "ON t.own = f.signature LEFT JOIN @state c ON c.name = '" CLASS_KEY
+        "' || f.signature WHERE ($3 = '' OR f.kind = $3) AND ($1 = 1 OR f.same_as = '') "
+        "AND ($4 = 1 OR f.status <> $5) "
+        "ORDER BY f.first_seen, f.{row}",
+        CELLS(cell_int(filter->merged), cell_text(or_empty(filter->engine)),
+              cell_text(or_empty(filter->kind)), cell_int(filter->gone), cell_text(state_words[STATE_GONE])),
+        list_row, &listing, err);
 }
 
 struct occurrence_listing {
@@ -547,12 +542,12 @@ int store_occurrences(struct store *store, const char *signature, size_t limit,
 {
     struct occurrence_listing listing = {visit, context};
     int64_t most = limit && limit < (size_t)INT64_MAX ? (int64_t)limit : INT64_MAX;
-    return run(store,
-               "SELECT o.signature, o.engine, o.version, o.recipe, o.title, o.factor, o.seen "
-               "FROM @occurrences o JOIN @findings f ON f.signature = o.signature "
-               "WHERE f.signature = $1 OR f.same_as = $1 "
-               "ORDER BY o.seen, o.engine, o.recipe LIMIT $2",
-               CELLS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
+    return store_run(store,
+                     "SELECT o.signature, o.engine, o.version, o.recipe, o.title, o.factor, o.seen "
+                     "FROM @occurrences o JOIN @findings f ON f.signature = o.signature "
+                     "WHERE f.signature = $1 OR f.same_as = $1 "
+                     "ORDER BY o.seen, o.engine, o.recipe LIMIT $2",
+                     CELLS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
 }
 
 struct history_listing {
@@ -574,8 +569,8 @@ int store_history_list(struct store *store, const char *signature,
                        void *context, struct error *err)
 {
     struct history_listing listing = {visit, context};
-    return run(store, "SELECT engine, verdict FROM @history WHERE signature = $1 ORDER BY engine",
-               CELLS(cell_text(signature)), history_row, &listing, err);
+    return store_run(store, "SELECT engine, verdict FROM @history WHERE signature = $1 ORDER BY engine",
+                     CELLS(cell_text(signature)), history_row, &listing, err);
 }
 
 struct engine_listing {
@@ -603,8 +598,9 @@ int store_engines(struct store *store,
                   void *context, struct error *err)
 {
     struct engine_listing listing = {visit, context};
-    return run(store, "SELECT label, version, cases, first_seen, last_seen FROM @engines ORDER BY label",
-               NULL, 0, engine_row, &listing, err);
+    return store_run(store,
+                     "SELECT label, version, cases, first_seen, last_seen FROM @engines ORDER BY label", NULL,
+                     0, engine_row, &listing, err);
 }
 
 struct coverage_listing {
@@ -631,8 +627,8 @@ int store_coverage_list(struct store *store, const char *name,
                         void *context, struct error *err)
 {
     struct coverage_listing listing = {visit, context};
-    return run(store,
-               "SELECT name, cases, seconds, value FROM @coverage WHERE $1 = '' OR name = $1 "
-               "ORDER BY name, cases",
-               CELLS(cell_text(or_empty(name))), coverage_row, &listing, err);
+    return store_run(store,
+                     "SELECT name, cases, seconds, value FROM @coverage WHERE $1 = '' OR name = $1 "
+                     "ORDER BY name, cases",
+                     CELLS(cell_text(or_empty(name))), coverage_row, &listing, err);
 }

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "findings/database.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -203,6 +204,8 @@ int store_agree(struct store *store, const char *key, const char *value, struct 
  * unless it was followed up, and of its occurrences the `most` with the lowest numbers are kept.
  */
 struct database *store_database(struct store *store);
+int store_run(struct store *store, const char *sql, const struct cell *params, size_t count,
+              database_row *row, void *context, struct error *err); /* database_run */
 int store_add_inside(struct store *store, const struct finding *finding, bool *is_new, struct error *err);
 int store_add_case(struct store *store, const struct finding *finding, int64_t most, bool *is_new,
                    struct error *err);

@@ -10,12 +10,6 @@
 
 enum { MOST_PATH = 200, MOST_DEPTH = 8 };
 
-static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
-               database_row *row, void *context, struct error *err)
-{
-    return database_run(store_database(store), sql, params, count, row, context, err);
-}
-
 bool stored_path_is_plain(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+,=@";
@@ -51,10 +45,11 @@ static int put_file(const struct putting *putting, const char *path, struct erro
     str_init(&text);
     base64_write(&text, data, size);
     free(data);
-    int status = run(putting->store,
-                     "INSERT INTO @files (signature, path, content) VALUES ($1, $2, $3) "
-                     "ON CONFLICT (signature, path) DO UPDATE SET content = excluded.content",
-                     CELLS(cell_text(putting->key), cell_text(path), cell_text(text.data)), NULL, NULL, err);
+    int status =
+        store_run(putting->store,
+                  "INSERT INTO @files (signature, path, content) VALUES ($1, $2, $3) "
+                  "ON CONFLICT (signature, path) DO UPDATE SET content = excluded.content",
+                  CELLS(cell_text(putting->key), cell_text(path), cell_text(text.data)), NULL, NULL, err);
     str_release(&text);
     return status;
 }
@@ -92,7 +87,7 @@ int stored_files_put_inside(struct store *store, const char *key, const struct f
                             struct error *err)
 {
     struct putting putting = {store, key, folder};
-    if (run(store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(key)), NULL, NULL, err))
+    if (store_run(store, "DELETE FROM @files WHERE signature = $1", CELLS(cell_text(key)), NULL, NULL, err))
         return -1;
     return put_folder(&putting, folder, "", 1, err);
 }
@@ -135,8 +130,8 @@ int stored_files_visit(struct store *store, const char *key,
                        void *context, struct error *err)
 {
     struct visiting visiting = {visit, context};
-    return run(store, "SELECT path, content FROM @files WHERE signature = $1 ORDER BY path",
-               CELLS(cell_text(key)), file_row, &visiting, err);
+    return store_run(store, "SELECT path, content FROM @files WHERE signature = $1 ORDER BY path",
+                     CELLS(cell_text(key)), file_row, &visiting, err);
 }
 
 int stored_file_write(const struct folder *folder, const char *path, const void *data, size_t size,
@@ -190,6 +185,6 @@ int stored_files_keys(struct store *store, int (*visit)(void *context, const cha
                       void *context, struct error *err)
 {
     struct key_listing listing = {visit, context};
-    return run(store, "SELECT DISTINCT signature FROM @files ORDER BY signature", NULL, 0, key_row, &listing,
-               err);
+    return store_run(store, "SELECT DISTINCT signature FROM @files ORDER BY signature", NULL, 0, key_row,
+                     &listing, err);
 }

@@ -25,12 +25,6 @@ enum {
 };
 static const int64_t MOST_CASES = INT64_C(1) << 50;
 
-static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
-               database_row *row, void *context, struct error *err)
-{
-    return database_run(store_database(store), sql, params, count, row, context, err);
-}
-
 static bool settings_are_sound(const struct work_settings *s)
 {
     return s->range >= 1 && s->range <= WORK_RANGE_MOST && s->width >= 1 && s->width <= MOST_WIDTH &&
@@ -178,23 +172,6 @@ const char *work_owner_of(const struct work *work)
     return work->owner;
 }
 
-static int note_row(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)cells;
-    (void)count;
-    (void)err;
-    *(bool *)context = true;
-    return 0;
-}
-
-static int take_number(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)err;
-    if (count)
-        *(int64_t *)context = cell_as_int(&cells[0]);
-    return 0;
-}
-
 /* What the database holds at the moment of a lease. */
 struct book {
     bool stopped;
@@ -227,11 +204,11 @@ static int take_book(void *context, const struct cell *cells, size_t count, stru
 
 static int read_book(struct store *store, struct book *book, struct error *err)
 {
-    return run(store,
-               "SELECT (SELECT value FROM @state WHERE name = $1), (SELECT max(first) FROM @leases), "
-               "(SELECT max(number) FROM @generations), (SELECT first FROM @leases WHERE finished = 0 "
-               "AND until < {now} ORDER BY until LIMIT 1)",
-               CELLS(cell_text(stopped_key)), take_book, book, err);
+    return store_run(store,
+                     "SELECT (SELECT value FROM @state WHERE name = $1), (SELECT max(first) FROM @leases), "
+                     "(SELECT max(number) FROM @generations), (SELECT first FROM @leases WHERE finished = 0 "
+                     "AND until < {now} ORDER BY until LIMIT 1)",
+                     CELLS(cell_text(stopped_key)), take_book, book, err);
 }
 
 struct leasing {
@@ -265,13 +242,14 @@ static int take_lease(void *context, const struct cell *cells, size_t count, str
 static int take_expired(const struct leasing *leasing, int64_t first, struct error *err)
 {
     const struct work *work = leasing->work;
-    return run(work->store,
-               "UPDATE @leases SET owner = $1, attempts = attempts + 1, since = {now}, until = " LEASE_OF(
-                   "$2", "(attempts + 1)") " "
-                                           "WHERE first = $3 AND finished = 0 RETURNING first, number, "
-                                           "generation, attempts",
-               CELLS(cell_text(work->owner), cell_real(work->seconds), cell_int(first)), take_lease,
-               leasing->lease, err);
+    return store_run(
+        work->store,
+        "UPDATE @leases SET owner = $1, attempts = attempts + 1, since = {now}, until = " LEASE_OF(
+            "$2", "(attempts + 1)") " "
+                                    "WHERE first = $3 AND finished = 0 RETURNING first, number, "
+                                    "generation, attempts",
+        CELLS(cell_text(work->owner), cell_real(work->seconds), cell_int(first)), take_lease, leasing->lease,
+        err);
 }
 
 static int take_new(const struct leasing *leasing, int64_t range, struct error *err)
@@ -281,13 +259,14 @@ static int take_new(const struct leasing *leasing, int64_t range, struct error *
     int64_t first = range * s->range, count = s->range;
     if (s->count && s->count - first < count)
         count = s->count - first;
-    return run(work->store,
-               "INSERT INTO @leases (first, number, generation, owner, attempts, since, until, finished, "
-               "cases, findings, counters, result) VALUES ($1, $2, $3, $4, 1, {now}, {now} + $5, 0, 0, 0, "
-               "'', '') ON CONFLICT (first) DO NOTHING RETURNING first, number, generation, attempts",
-               CELLS(cell_int(first), cell_int(count), cell_int(work_generation_of(s, range)),
-                     cell_text(work->owner), cell_real(work->seconds)),
-               take_lease, leasing->lease, err);
+    return store_run(
+        work->store,
+        "INSERT INTO @leases (first, number, generation, owner, attempts, since, until, finished, "
+        "cases, findings, counters, result) VALUES ($1, $2, $3, $4, 1, {now}, {now} + $5, 0, 0, 0, "
+        "'', '') ON CONFLICT (first) DO NOTHING RETURNING first, number, generation, attempts",
+        CELLS(cell_int(first), cell_int(count), cell_int(work_generation_of(s, range)),
+              cell_text(work->owner), cell_real(work->seconds)),
+        take_lease, leasing->lease, err);
 }
 
 /* The number of ranges of the campaign. */
@@ -300,8 +279,8 @@ static int64_t ranges_of(const struct work_settings *s)
 static int are_returned(const struct work *work, int64_t before, bool *returned, struct error *err)
 {
     int64_t open = 0;
-    int status = run(work->store, "SELECT count(*) FROM @leases WHERE finished = 0 AND first < $1",
-                     CELLS(cell_int(before)), take_number, &open, err);
+    int status = store_run(work->store, "SELECT count(*) FROM @leases WHERE finished = 0 AND first < $1",
+                           CELLS(cell_int(before)), row_number, &open, err);
     *returned = !open;
     return status;
 }
@@ -309,20 +288,21 @@ static int are_returned(const struct work *work, int64_t before, bool *returned,
 int work_task(struct work *work, const char *name, double seconds, bool *mine, struct error *err)
 {
     *mine = false;
-    return run(work->store,
-               "INSERT INTO @follow_ups (signature, number, target, nodes, owner, attempts, until, finished) "
-               "VALUES ($1, -1, '', 0, $2, 1, {now} + $3, 0) "
-               "ON CONFLICT (signature) DO UPDATE SET owner = excluded.owner, until = "
-               "excluded.until WHERE follow_ups.finished = 0 AND (follow_ups.until < {now} OR "
-               "follow_ups.owner = excluded.owner) RETURNING signature",
-               CELLS(cell_text(name), cell_text(work->owner), cell_real(seconds)), note_row, mine, err);
+    return store_run(
+        work->store,
+        "INSERT INTO @follow_ups (signature, number, target, nodes, owner, attempts, until, finished) "
+        "VALUES ($1, -1, '', 0, $2, 1, {now} + $3, 0) "
+        "ON CONFLICT (signature) DO UPDATE SET owner = excluded.owner, until = "
+        "excluded.until WHERE follow_ups.finished = 0 AND (follow_ups.until < {now} OR "
+        "follow_ups.owner = excluded.owner) RETURNING signature",
+        CELLS(cell_text(name), cell_text(work->owner), cell_real(seconds)), row_noted, mine, err);
 }
 
 int work_task_is_done(struct work *work, const char *name, bool *done, struct error *err)
 {
     *done = false;
-    return run(work->store, "SELECT 1 FROM @follow_ups WHERE signature = $1 AND finished > 0",
-               CELLS(cell_text(name)), note_row, done, err);
+    return store_run(work->store, "SELECT 1 FROM @follow_ups WHERE signature = $1 AND finished > 0",
+                     CELLS(cell_text(name)), row_noted, done, err);
 }
 
 /* One worker folds, and the others wait for it; when it dies, the next one does. */
@@ -405,8 +385,8 @@ static int lease_island(const struct leasing *leasing, const struct book *book, 
     struct islands islands = {.range = s->range, .count = (2 * BACK + 1) * s->islands};
     islands.base = (generation > BACK ? generation - BACK : 0) * s->islands;
     islands.marks = memory_zeroed((size_t)islands.count, 1);
-    int status = run(work->store, "SELECT first, finished FROM @leases WHERE first >= $1",
-                     CELLS(cell_int(islands.base * s->range)), mark_island, &islands, err);
+    int status = store_run(work->store, "SELECT first, finished FROM @leases WHERE first >= $1",
+                           CELLS(cell_int(islands.base * s->range)), mark_island, &islands, err);
     for (int64_t i = 0; i < islands.count && found < 0 && islands.base + i < ranges_of(s); i++)
         if (is_ready(&islands, s->islands, i))
             found = islands.base + i;
@@ -449,18 +429,20 @@ int work_lease(struct work *work, struct work_lease *lease, struct error *err)
 int work_renew(struct work *work, int64_t first, bool *held, struct error *err)
 {
     *held = false;
-    return run(work->store,
-               "UPDATE @leases SET until = " LEASE_OF(
-                   "$1", "attempts") " WHERE first = $2 AND owner = $3 AND finished = 0 "
-                                     "RETURNING first",
-               CELLS(cell_real(work->seconds), cell_int(first), cell_text(work->owner)), note_row, held, err);
+    return store_run(work->store,
+                     "UPDATE @leases SET until = " LEASE_OF(
+                         "$1", "attempts") " WHERE first = $2 AND owner = $3 AND finished = 0 "
+                                           "RETURNING first",
+                     CELLS(cell_real(work->seconds), cell_int(first), cell_text(work->owner)), row_noted,
+                     held, err);
 }
 
 int work_hand_back(struct work *work, int64_t first, struct error *err)
 {
-    return run(work->store,
-               "UPDATE @leases SET owner = '', until = 0 WHERE first = $1 AND owner = $2 AND finished = 0",
-               CELLS(cell_int(first), cell_text(work->owner)), NULL, NULL, err);
+    return store_run(
+        work->store,
+        "UPDATE @leases SET owner = '', until = 0 WHERE first = $1 AND owner = $2 AND finished = 0",
+        CELLS(cell_int(first), cell_text(work->owner)), NULL, NULL, err);
 }
 
 struct returning {
@@ -476,23 +458,23 @@ static int end_lease(struct returning *returning, struct error *err)
     const struct work_return *range = returning->range;
     const struct work *work = returning->work;
     returning->held = false;
-    return run(work->store,
-               "UPDATE @leases SET finished = {now}, cases = $1, findings = $2, counters = $3, result = $4 "
-               "WHERE first = $5 AND owner = $6 AND finished = 0 RETURNING first",
-               CELLS(cell_int(range->cases), cell_int((int64_t)range->n_findings),
-                     cell_text(range->counters ? range->counters : ""),
-                     cell_text(range->result ? range->result : ""), cell_int(range->first),
-                     cell_text(work->owner)),
-               note_row, &returning->held, err);
+    return store_run(
+        work->store,
+        "UPDATE @leases SET finished = {now}, cases = $1, findings = $2, counters = $3, result = $4 "
+        "WHERE first = $5 AND owner = $6 AND finished = 0 RETURNING first",
+        CELLS(cell_int(range->cases), cell_int((int64_t)range->n_findings),
+              cell_text(range->counters ? range->counters : ""),
+              cell_text(range->result ? range->result : ""), cell_int(range->first), cell_text(work->owner)),
+        row_noted, &returning->held, err);
 }
 
 /* The answer to a commit may be lost: then the second attempt finds that it took place. */
 static int took_place(struct returning *returning, struct error *err)
 {
-    return run(returning->work->store,
-               "SELECT first FROM @leases WHERE first = $1 AND owner = $2 AND finished > 0",
-               CELLS(cell_int(returning->range->first), cell_text(returning->work->owner)), note_row,
-               &returning->held, err);
+    return store_run(returning->work->store,
+                     "SELECT first FROM @leases WHERE first = $1 AND owner = $2 AND finished > 0",
+                     CELLS(cell_int(returning->range->first), cell_text(returning->work->owner)), row_noted,
+                     &returning->held, err);
 }
 
 static int add_findings(const struct returning *returning, struct error *err)
@@ -556,10 +538,11 @@ static int end_task(void *context, struct error *err)
     struct returning *returning = &ending->returning;
     const struct work *work = returning->work;
     returning->held = false;
-    if (run(work->store,
+    if (store_run(
+            work->store,
             "UPDATE @follow_ups SET finished = {now} WHERE signature = $1 AND owner = $2 AND finished = 0 "
             "RETURNING signature",
-            CELLS(cell_text(ending->name), cell_text(work->owner)), note_row, &returning->held, err))
+            CELLS(cell_text(ending->name), cell_text(work->owner)), row_noted, &returning->held, err))
         return -1;
     return returning->held ? add_findings(returning, err) : 0;
 }
@@ -576,14 +559,6 @@ int work_task_return(struct work *work, const char *name, const struct finding *
     return status;
 }
 
-static int take_text(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)err;
-    if (count)
-        str_add(context, cell_as_text(&cells[0]));
-    return 0;
-}
-
 int work_snapshot(struct store *store, int64_t generation, struct str *snapshot, bool *found,
                   struct error *err)
 {
@@ -591,8 +566,8 @@ int work_snapshot(struct store *store, int64_t generation, struct str *snapshot,
     *found = generation < WORK_LAG;
     if (*found)
         return 0;
-    int status = run(store, "SELECT snapshot FROM @generations WHERE number = $1",
-                     CELLS(cell_int(generation)), take_text, snapshot, err);
+    int status = store_run(store, "SELECT snapshot FROM @generations WHERE number = $1",
+                           CELLS(cell_int(generation)), row_text, snapshot, err);
     *found = snapshot->length > 0;
     return status;
 }
@@ -600,7 +575,7 @@ int work_snapshot(struct store *store, int64_t generation, struct str *snapshot,
 int work_newest_snapshot(struct store *store, int64_t *generation, struct error *err)
 {
     int64_t number = 0;
-    int status = run(store, "SELECT max(number) FROM @generations", NULL, 0, take_number, &number, err);
+    int status = store_run(store, "SELECT max(number) FROM @generations", NULL, 0, row_number, &number, err);
     *generation = number < WORK_LAG ? WORK_LAG - 1 : number;
     return status;
 }
@@ -616,7 +591,8 @@ static int take_real(void *context, const struct cell *cells, size_t count, stru
 int work_elapsed(struct store *store, double *seconds, struct error *err)
 {
     *seconds = 0;
-    return run(store, "SELECT {now} - since FROM @leases WHERE first = 0", NULL, 0, take_real, seconds, err);
+    return store_run(store, "SELECT {now} - since FROM @leases WHERE first = 0", NULL, 0, take_real, seconds,
+                     err);
 }
 
 struct making {
@@ -631,15 +607,15 @@ static int make_inside(void *context, struct error *err)
     char name[40];
     snprintf(name, sizeof name, "generation %" PRId64, making->generation);
     /* Ranges of the generation before may still be under way, those of older ones cannot. */
-    return run(making->store,
-               "INSERT INTO @generations (number, snapshot, made) VALUES ($1, $2, {now}) "
-               "ON CONFLICT (number) DO NOTHING",
-               CELLS(cell_int(making->generation), cell_text(making->snapshot)), NULL, NULL, err) ||
-                   run(making->store,
-                       "UPDATE @generations SET snapshot = '' WHERE number <= $1 AND snapshot <> ''",
-                       CELLS(cell_int(making->generation - WORK_LAG)), NULL, NULL, err) ||
-                   run(making->store, "DELETE FROM @follow_ups WHERE signature = $1", CELLS(cell_text(name)),
-                       NULL, NULL, err)
+    return store_run(making->store,
+                     "INSERT INTO @generations (number, snapshot, made) VALUES ($1, $2, {now}) "
+                     "ON CONFLICT (number) DO NOTHING",
+                     CELLS(cell_int(making->generation), cell_text(making->snapshot)), NULL, NULL, err) ||
+                   store_run(making->store,
+                             "UPDATE @generations SET snapshot = '' WHERE number <= $1 AND snapshot <> ''",
+                             CELLS(cell_int(making->generation - WORK_LAG)), NULL, NULL, err) ||
+                   store_run(making->store, "DELETE FROM @follow_ups WHERE signature = $1",
+                             CELLS(cell_text(name)), NULL, NULL, err)
                ? -1
                : 0;
 }
@@ -685,12 +661,12 @@ int work_results(struct store *store, const struct work_settings *settings, int6
     int status = 0;
     while (status == 0 && listing.read == PAGE) {
         listing.read = 0;
-        status =
-            run(store,
-                "SELECT first, cases, counters, result FROM @leases WHERE first >= $1 AND first < $2 "
-                "AND finished > 0 ORDER BY first LIMIT $3",
-                CELLS(cell_int(listing.next), cell_int((first + count) * settings->range), cell_int(PAGE)),
-                result_row, &listing, err);
+        status = store_run(
+            store,
+            "SELECT first, cases, counters, result FROM @leases WHERE first >= $1 AND first < $2 "
+            "AND finished > 0 ORDER BY first LIMIT $3",
+            CELLS(cell_int(listing.next), cell_int((first + count) * settings->range), cell_int(PAGE)),
+            result_row, &listing, err);
     }
     return status;
 }
@@ -704,15 +680,15 @@ static int take_result(void *context, const struct cell *cells, size_t count, st
 {
     struct got_text *got = context;
     got->found = true;
-    return take_text(got->text, cells, count, err);
+    return row_text(got->text, cells, count, err);
 }
 
 int work_result_of(struct store *store, int64_t first, struct str *result, bool *found, struct error *err)
 {
     struct got_text got = {.text = result};
     str_clear(result);
-    int status = run(store, "SELECT result FROM @leases WHERE first = $1 AND finished > 0",
-                     CELLS(cell_int(first)), take_result, &got, err);
+    int status = store_run(store, "SELECT result FROM @leases WHERE first = $1 AND finished > 0",
+                           CELLS(cell_int(first)), take_result, &got, err);
     *found = got.found;
     return status;
 }

@@ -7,38 +7,6 @@
 
 enum { MOST_ATTEMPTS = 3 }; /* to follow up one finding */
 
-static int run(struct store *store, const char *sql, const struct cell *params, size_t count,
-               database_row *row, void *context, struct error *err)
-{
-    return database_run(store_database(store), sql, params, count, row, context, err);
-}
-
-static int note_row(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)cells;
-    (void)count;
-    (void)err;
-    *(bool *)context = true;
-    return 0;
-}
-
-/* The first column; a null leaves what there is. */
-static int take_number(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)err;
-    if (count && cells[0].kind != CELL_NULL)
-        *(int64_t *)context = cell_as_int(&cells[0]);
-    return 0;
-}
-
-static int take_text(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    (void)err;
-    if (count)
-        str_add(context, cell_as_text(&cells[0]));
-    return 0;
-}
-
 void work_finding_init(struct work_finding *finding)
 {
     str_init(&finding->signature);
@@ -71,20 +39,22 @@ static int read_horizon(struct work *work, int64_t *horizon, struct error *err)
     bool stopped, first = false;
     *horizon = INT64_MAX;
     if (!work_settings_of(work)->islands)
-        return run(store, "SELECT min(first) FROM @leases WHERE finished = 0", NULL, 0, take_number, horizon,
-                   err);
+        return store_run(store, "SELECT min(first) FROM @leases WHERE finished = 0", NULL, 0, row_number,
+                         horizon, err);
     if (work_is_stopped(store, &stopped, err) || stopped)
         return stopped ? 0 : -1;
-    if (run(store, "SELECT 1 FROM @leases WHERE first = 0 AND finished > 0", NULL, 0, note_row, &first, err))
+    if (store_run(store, "SELECT 1 FROM @leases WHERE first = 0 AND finished > 0", NULL, 0, row_noted, &first,
+                  err))
         return -1;
     if (!first) {
         *horizon = 0;
         return 0;
     }
-    return run(store,
-               "SELECT min(l.first + l.number) FROM @leases l WHERE l.finished > 0 AND NOT EXISTS (SELECT 1 "
-               "FROM @leases n WHERE n.first = l.first + l.number AND n.finished > 0)",
-               NULL, 0, take_number, horizon, err);
+    return store_run(
+        store,
+        "SELECT min(l.first + l.number) FROM @leases l WHERE l.finished > 0 AND NOT EXISTS (SELECT 1 "
+        "FROM @leases n WHERE n.first = l.first + l.number AND n.finished > 0)",
+        NULL, 0, row_number, horizon, err);
 }
 
 static int take_finding(void *context, const struct cell *cells, size_t count, struct error *err)
@@ -116,16 +86,16 @@ static int find_finding(struct following *following, struct error *err)
     str_clear(&finding->engine);
     if (read_horizon(following->work, &horizon, err))
         return -1;
-    return run(work_store_of(following->work),
-               "SELECT f.signature, f.recipe, f.engine, " NUMBER_OF(
-                   "f.signature") ", u.attempts FROM @findings "
-                                  "f LEFT JOIN @follow_ups u ON u.signature = f.signature WHERE f.status = "
-                                  "$1 AND (u.signature IS "
-                                  "NULL OR (u.finished = 0 AND u.until < {now})) AND " NUMBER_OF(
-                                      "f.signature") " < $2 "
-                                                     "ORDER BY 4, f.signature LIMIT 1",
-               CELLS(cell_text(finding_state_word(STATE_NEW)), cell_int(horizon)), take_finding, following,
-               err);
+    return store_run(
+        work_store_of(following->work),
+        "SELECT f.signature, f.recipe, f.engine, " NUMBER_OF(
+            "f.signature") ", u.attempts FROM @findings "
+                           "f LEFT JOIN @follow_ups u ON u.signature = f.signature WHERE f.status = "
+                           "$1 AND (u.signature IS "
+                           "NULL OR (u.finished = 0 AND u.until < {now})) AND " NUMBER_OF(
+                               "f.signature") " < $2 "
+                                              "ORDER BY 4, f.signature LIMIT 1",
+        CELLS(cell_text(finding_state_word(STATE_NEW)), cell_int(horizon)), take_finding, following, err);
 }
 
 static int set_status(struct store *store, const char *signature, enum finding_state state,
@@ -139,8 +109,8 @@ static int end_without(struct store *store, const char *signature, enum finding_
                        const char *detail, struct error *err)
 {
     bool bundled = false;
-    if (run(store, "SELECT 1 FROM @findings WHERE signature = $1 AND bundle <> ''",
-            CELLS(cell_text(signature)), note_row, &bundled, err))
+    if (store_run(store, "SELECT 1 FROM @findings WHERE signature = $1 AND bundle <> ''",
+                  CELLS(cell_text(signature)), row_noted, &bundled, err))
         return -1;
     return set_status(store, signature, bundled ? STATE_BUNDLED : state, bundled ? NULL : detail, err);
 }
@@ -150,8 +120,8 @@ static int give_up(const struct following *following, struct error *err)
     struct store *store = work_store_of(following->work);
     const char *signature = following->finding->signature.data;
     return end_without(store, signature, STATE_FAILED, "several workers ended while they reduced it", err) ||
-                   run(store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
-                       CELLS(cell_text(signature)), NULL, NULL, err)
+                   store_run(store, "UPDATE @follow_ups SET finished = {now} WHERE signature = $1",
+                             CELLS(cell_text(signature)), NULL, NULL, err)
                ? -1
                : 0;
 }
@@ -159,10 +129,11 @@ static int give_up(const struct following *following, struct error *err)
 /* What somebody settled in another way, as by a known issue, while its worker died. */
 static int end_settled(const struct following *following, struct error *err)
 {
-    return run(work_store_of(following->work),
-               "UPDATE @follow_ups SET finished = {now} WHERE finished = 0 AND until < {now} AND EXISTS "
-               "(SELECT 1 FROM @findings f WHERE f.signature = follow_ups.signature AND f.status <> $1)",
-               CELLS(cell_text(finding_state_word(STATE_NEW))), NULL, NULL, err);
+    return store_run(
+        work_store_of(following->work),
+        "UPDATE @follow_ups SET finished = {now} WHERE finished = 0 AND until < {now} AND EXISTS "
+        "(SELECT 1 FROM @findings f WHERE f.signature = follow_ups.signature AND f.status <> $1)",
+        CELLS(cell_text(finding_state_word(STATE_NEW))), NULL, NULL, err);
 }
 
 static int follow_inside(void *context, struct error *err)
@@ -181,13 +152,14 @@ static int follow_inside(void *context, struct error *err)
         if (give_up(following, err))
             return -1;
     }
-    return run(work_store_of(work),
-               "INSERT INTO @follow_ups (signature, number, target, nodes, owner, attempts, until, finished) "
-               "VALUES ($1, $2, '', 0, $3, 1, {now} + $4, 0) ON CONFLICT (signature) DO UPDATE SET owner = "
-               "excluded.owner, attempts = follow_ups.attempts + 1, until = excluded.until",
-               CELLS(cell_text(following->finding->signature.data), cell_int(following->number),
-                     cell_text(work_owner_of(work)), cell_real(following->seconds)),
-               NULL, NULL, err);
+    return store_run(
+        work_store_of(work),
+        "INSERT INTO @follow_ups (signature, number, target, nodes, owner, attempts, until, finished) "
+        "VALUES ($1, $2, '', 0, $3, 1, {now} + $4, 0) ON CONFLICT (signature) DO UPDATE SET owner = "
+        "excluded.owner, attempts = follow_ups.attempts + 1, until = excluded.until",
+        CELLS(cell_text(following->finding->signature.data), cell_int(following->number),
+              cell_text(work_owner_of(work)), cell_real(following->seconds)),
+        NULL, NULL, err);
 }
 
 int work_follow_up(struct work *work, double seconds, struct work_finding *finding, bool *found,
@@ -203,19 +175,20 @@ int work_follow_up_renew(struct work *work, const char *signature, double second
                          struct error *err)
 {
     *held = false;
-    return run(work_store_of(work),
-               "UPDATE @follow_ups SET until = {now} + $1 WHERE signature = $2 AND owner = $3 AND finished = "
-               "0 RETURNING signature",
-               CELLS(cell_real(seconds), cell_text(signature), cell_text(work_owner_of(work))), note_row,
-               held, err);
+    return store_run(
+        work_store_of(work),
+        "UPDATE @follow_ups SET until = {now} + $1 WHERE signature = $2 AND owner = $3 AND finished = "
+        "0 RETURNING signature",
+        CELLS(cell_real(seconds), cell_text(signature), cell_text(work_owner_of(work))), row_noted, held,
+        err);
 }
 
 int work_follow_up_back(struct work *work, const char *signature, struct error *err)
 {
-    return run(work_store_of(work),
-               "UPDATE @follow_ups SET until = 0, attempts = attempts - 1 WHERE signature = $1 AND "
-               "owner = $2 AND finished = 0",
-               CELLS(cell_text(signature), cell_text(work_owner_of(work))), NULL, NULL, err);
+    return store_run(work_store_of(work),
+                     "UPDATE @follow_ups SET until = 0, attempts = attempts - 1 WHERE signature = $1 AND "
+                     "owner = $2 AND finished = 0",
+                     CELLS(cell_text(signature), cell_text(work_owner_of(work))), NULL, NULL, err);
 }
 
 /* The finding that the smaller case is, as the store has it. */
@@ -243,13 +216,15 @@ static int read_target(struct store *store, const char *from, const struct findi
 {
     bool beaten = false;
     *target = (struct target){0};
-    if (run(store, "SELECT f.status, " NUMBER_OF("f.signature") " FROM @findings f WHERE f.signature = $1",
-            CELLS(cell_text(finding->signature)), take_target, target, err) ||
-        run(store,
+    if (store_run(store,
+                  "SELECT f.status, " NUMBER_OF("f.signature") " FROM @findings f WHERE f.signature = $1",
+                  CELLS(cell_text(finding->signature)), take_target, target, err) ||
+        store_run(
+            store,
             "SELECT 1 FROM @follow_ups u, @follow_ups own WHERE own.signature = $1 AND u.target = $2 AND "
             "u.signature <> $1 AND u.finished > 0 AND (u.nodes < $3 OR (u.nodes = $3 AND (u.number < "
             "own.number OR (u.number = own.number AND u.signature < own.signature)))) LIMIT 1",
-            CELLS(cell_text(from), cell_text(finding->signature), cell_int(finding->nodes)), note_row,
+            CELLS(cell_text(from), cell_text(finding->signature), cell_int(finding->nodes)), row_noted,
             &beaten, err))
         return -1;
     target->best = !beaten;
@@ -281,12 +256,13 @@ static int end_lease(const struct ending *ending, bool *held, struct error *err)
     const struct work_outcome *outcome = ending->outcome;
     const struct finding *finding = outcome->state == STATE_BUNDLED ? outcome->finding : NULL;
     *held = false;
-    return run(work_store_of(ending->work),
-               "UPDATE @follow_ups SET finished = {now}, target = $1, nodes = $2 WHERE signature = $3 AND "
-               "owner = $4 AND finished = 0 RETURNING signature",
-               CELLS(cell_text(finding ? finding->signature : ""), cell_int(finding ? finding->nodes : 0),
-                     cell_text(outcome->from), cell_text(work_owner_of(ending->work))),
-               note_row, held, err);
+    return store_run(
+        work_store_of(ending->work),
+        "UPDATE @follow_ups SET finished = {now}, target = $1, nodes = $2 WHERE signature = $3 AND "
+        "owner = $4 AND finished = 0 RETURNING signature",
+        CELLS(cell_text(finding ? finding->signature : ""), cell_int(finding ? finding->nodes : 0),
+              cell_text(outcome->from), cell_text(work_owner_of(ending->work))),
+        row_noted, held, err);
 }
 
 /* In one order for all, else two could wait for each other. */
@@ -305,8 +281,8 @@ static int keep_bundle(struct store *store, const struct work_outcome *outcome, 
     struct settled settled = {.bundle = outcome->bundle, .title = finding->title, .nodes = finding->nodes};
     if (stored_files_put_inside(store, finding->signature, outcome->folder, err) ||
         store_settle(store, finding->signature, &settled, err) ||
-        run(store, "DELETE FROM @history WHERE signature = $1", CELLS(cell_text(finding->signature)), NULL,
-            NULL, err))
+        store_run(store, "DELETE FROM @history WHERE signature = $1", CELLS(cell_text(finding->signature)),
+                  NULL, NULL, err))
         return -1;
     for (size_t i = 0; i < outcome->n_history; i++)
         if (store_history(store, finding->signature, outcome->history[i].engine, outcome->history[i].verdict,
@@ -340,16 +316,16 @@ static int find_first(struct store *store, const char *from, const char *target,
     enum { MOST_STEPS = 10000 };
     struct str at;
     int64_t lowest = 0;
-    int status = run(store, "SELECT number FROM @follow_ups WHERE signature = $1", CELLS(cell_text(from)),
-                     take_number, &lowest, err);
+    int status = store_run(store, "SELECT number FROM @follow_ups WHERE signature = $1",
+                           CELLS(cell_text(from)), row_number, &lowest, err);
     str_init(&at);
     str_add(&at, target);
     str_clear(first);
     str_add(first, from);
     for (size_t i = 0; i < MOST_STEPS && !status && at.length && !text_equal(at.data, from); i++) {
         int64_t number = INT64_MAX;
-        status = run(store, "SELECT number FROM @follow_ups WHERE signature = $1", CELLS(cell_text(at.data)),
-                     take_number, &number, err);
+        status = store_run(store, "SELECT number FROM @follow_ups WHERE signature = $1",
+                           CELLS(cell_text(at.data)), row_number, &number, err);
         if (number < lowest || (number == lowest && strcmp(at.data, first->data) < 0)) {
             lowest = number;
             str_clear(first);
@@ -358,8 +334,8 @@ static int find_first(struct store *store, const char *from, const char *target,
         struct str next;
         str_init(&next);
         if (!status)
-            status = run(store, "SELECT target FROM @follow_ups WHERE signature = $1 AND finished > 0",
-                         CELLS(cell_text(at.data)), take_text, &next, err);
+            status = store_run(store, "SELECT target FROM @follow_ups WHERE signature = $1 AND finished > 0",
+                               CELLS(cell_text(at.data)), row_text, &next, err);
         str_clear(&at);
         str_add(&at, next.data);
         str_release(&next);
@@ -370,11 +346,12 @@ static int find_first(struct store *store, const char *from, const char *target,
 
 static int move_all(struct store *store, const char *from, const char *to, struct error *err)
 {
-    return run(store,
+    return store_run(
+               store,
                "UPDATE @findings SET same_as = $1 WHERE (signature = $2 OR same_as = $2) AND signature <> $1",
                CELLS(cell_text(to), cell_text(from)), NULL, NULL, err) ||
-                   run(store, "UPDATE @findings SET same_as = '' WHERE signature = $1", CELLS(cell_text(to)),
-                       NULL, NULL, err)
+                   store_run(store, "UPDATE @findings SET same_as = '' WHERE signature = $1",
+                             CELLS(cell_text(to)), NULL, NULL, err)
                ? -1
                : 0;
 }
@@ -384,10 +361,10 @@ static int merge(struct store *store, const char *from, const char *target, stru
 {
     struct str root;
     str_init(&root);
-    int status = run(store,
-                     "SELECT CASE WHEN same_as = '' THEN signature ELSE same_as END FROM @findings "
-                     "WHERE signature = $1",
-                     CELLS(cell_text(target)), take_text, &root, err);
+    int status = store_run(store,
+                           "SELECT CASE WHEN same_as = '' THEN signature ELSE same_as END FROM @findings "
+                           "WHERE signature = $1",
+                           CELLS(cell_text(target)), row_text, &root, err);
     if (!status && text_equal(root.data, from))
         status = find_first(store, from, target, &root, err);
     if (!status && root.length && !text_equal(root.data, from))
@@ -435,8 +412,8 @@ int work_follow_up_done(struct work *work, const struct work_outcome *outcome, s
 int work_follow_ups_left(struct work *work, bool *left, struct error *err)
 {
     *left = false;
-    return run(work_store_of(work),
-               "SELECT 1 FROM @findings f LEFT JOIN @follow_ups u ON u.signature = f.signature "
-               "WHERE u.finished = 0 OR (u.signature IS NULL AND f.status = $1) LIMIT 1",
-               CELLS(cell_text(finding_state_word(STATE_NEW))), note_row, left, err);
+    return store_run(work_store_of(work),
+                     "SELECT 1 FROM @findings f LEFT JOIN @follow_ups u ON u.signature = f.signature "
+                     "WHERE u.finished = 0 OR (u.signature IS NULL AND f.status = $1) LIMIT 1",
+                     CELLS(cell_text(finding_state_word(STATE_NEW))), row_noted, left, err);
 }

@@ -244,10 +244,8 @@ static int eval_gather_nd(struct op_call *call)
     if (gather_nd_shape(call, x, indices, batch, &shape))
         return -1;
     struct bounded *out = call_output(call, 0, x->type, &shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || !out->count)
-        return 0;
+    if (!out || call->shapes_only || !out->count)
+        return out ? 0 : -1;
     int k = (int)indices->shape.dims[q - 1];
     size_t tuples = shape_span(&indices->shape, 0, q - 1),
            run = shape_span(&x->shape, batch + k, x->shape.rank);

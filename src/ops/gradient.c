@@ -50,6 +50,14 @@ struct number gradient_undecided(void)
     return (struct number){.h = INFINITY};
 }
 
+bool gradient_is_idle(const struct op_gradient *g)
+{
+    for (size_t i = 0; i < g->call->n_outputs; i++)
+        if (g->upstream[i])
+            return false;
+    return true;
+}
+
 bool gradient_is_number(struct number n)
 {
     return isfinite(n.v) && isfinite(n.h);

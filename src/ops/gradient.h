@@ -72,6 +72,9 @@ struct number gradient_undecided(void);
  * infinity or a NaN, even where the mask is 0. */
 bool gradient_is_number(struct number n);
 
+/* Whether no output is differentiated. */
+bool gradient_is_idle(const struct op_gradient *g);
+
 /* Stores a number that is complete but for its last rounding. */
 void gradient_store(struct bounded *slope, size_t i, struct number n);
 

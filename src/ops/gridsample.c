@@ -304,10 +304,8 @@ static int eval_grid_sample(struct op_call *call)
     struct shape shape = x->shape;
     memcpy(shape.dims + 2, grid->shape.dims + 1, (size_t)s.rank * sizeof *shape.dims);
     struct bounded *out = call_output(call, 0, x->type, &shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || out->count == 0)
-        return 0;
+    if (!out || call->shapes_only || out->count == 0)
+        return out ? 0 : -1;
     if (s.mode != NEAREST && bounded_may_be_strange(x)) {
         for (size_t i = 0; i < out->count; i++)
             bounded_put_undecided(out, i, 0);

@@ -41,10 +41,8 @@ static int eval_concat(struct op_call *call)
     if (concat_shape(call, &axis, &shape))
         return -1;
     struct bounded *out = call_output(call, 0, call->inputs[0]->type, &shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only)
-        return 0;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
     size_t row = shape_span(&shape, axis, shape.rank), outer = shape_span(&shape, 0, axis), at = 0;
     for (size_t i = 0; i < call->n_inputs; i++) {
         const struct bounded *x = call->inputs[i];
@@ -88,10 +86,8 @@ static int eval_expand(struct op_call *call)
     if (call_broadcast(call, &x->shape, &wanted, &shape))
         return -1;
     struct bounded *out = call_output(call, 0, x->type, &shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only)
-        return 0;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
     struct strides strides = strides_broadcast(&x->shape, &shape);
     int64_t steps[TENSOR_MAX_RANK];
     for (int i = 0; i < shape.rank; i++)
@@ -344,10 +340,8 @@ static int eval_tile(struct op_call *call)
             return call_unsupported(call, "the repeat %" PRId64 " is too large", repeats[i]);
     }
     struct bounded *out = call_output(call, 0, x->type, &shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || !out->count)
-        return 0;
+    if (!out || call->shapes_only || !out->count)
+        return out ? 0 : -1;
     struct strides strides = strides_dense(&x->shape);
     size_t i = 0;
     do {
@@ -433,10 +427,8 @@ static int eval_trilu(struct op_call *call)
     if (x->shape.rank < 2)
         return call_invalid(call, "the input has rank %d, but needs at least 2", x->shape.rank);
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only)
-        return 0;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
     int64_t k = 0;
     if (call_input(call, 1) && call_int_single(call, 1, &k))
         return -1;

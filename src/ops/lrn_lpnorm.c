@@ -150,10 +150,8 @@ static int eval_lp(struct op_call *call)
     if (p != 1 && p != 2)
         return call_invalid(call, "p is %" PRId64 ", not 1 or 2", p);
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || x->count == 0)
-        return 0;
+    if (!out || call->shapes_only || x->count == 0)
+        return out ? 0 : -1;
     size_t outer = shape_span(&x->shape, 0, axis), inner = shape_span(&x->shape, axis + 1, x->shape.rank);
     struct lane lane = {x, 0, inner, (size_t)x->shape.dims[axis], p};
     for (size_t i = 0; i < outer * inner; i++) {
@@ -311,10 +309,8 @@ static int eval_lrn(struct op_call *call)
     if (x->shape.rank < 2)
         return call_invalid(call, "input of rank %d has no channels", x->shape.rank);
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || x->count == 0)
-        return 0;
+    if (!out || call->shapes_only || x->count == 0)
+        return out ? 0 : -1;
     for (size_t i = 0; i < x->count && !limits_late((size_t)lrn.size); i++) {
         struct sum sum = squares_around(x, i, lrn.size);
         put_lrn(out, i, x, &lrn, &sum);

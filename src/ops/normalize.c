@@ -110,10 +110,8 @@ static int eval_batch(struct op_call *call)
     if (call->n_outputs > 1)
         return call_unsupported(call, "the outputs of training before opset 14");
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || x->count == 0)
-        return 0;
+    if (!out || call->shapes_only || x->count == 0)
+        return out ? 0 : -1;
     double epsilon = call_float(call, "epsilon", (double)1e-5f);
     double unit =
         normalize_coarser(normalize_coarser(unit_of(x->type), unit_of(scale->type)), unit_of(mean->type));
@@ -236,10 +234,8 @@ static int eval_instance(struct op_call *call)
     if (need_vector(call, 1, x->shape.dims[1], &scale) || need_vector(call, 2, x->shape.dims[1], &bias))
         return -1;
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || x->count == 0)
-        return 0;
+    if (!out || call->shapes_only || x->count == 0)
+        return out ? 0 : -1;
     double epsilon = call_float(call, "epsilon", (double)1e-5f), unit = unit_of(x->type);
     size_t inner = shape_span(&x->shape, 2, x->shape.rank), channels = (size_t)x->shape.dims[1];
     for (size_t block = 0; block < x->count / inner; block++) {
@@ -399,10 +395,8 @@ static int eval_group(struct op_call *call)
     if (need_vector(call, 1, length, &scale) || need_vector(call, 2, length, &bias))
         return -1;
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || x->count == 0)
-        return 0;
+    if (!out || call->shapes_only || x->count == 0)
+        return out ? 0 : -1;
     double epsilon = call_float(call, "epsilon", (double)1e-5f), unit = unit_of(x->type);
     enum dtype type = x->type;
     if (call->opset >= 21 && unit_of(stash) > unit) {

@@ -253,14 +253,6 @@ static int run_channels(struct blocks *b, size_t period, size_t channels)
     return result;
 }
 
-static bool is_idle(const struct op_gradient *g)
-{
-    for (size_t i = 0; i < g->call->n_outputs; i++)
-        if (g->upstream[i])
-            return false;
-    return true;
-}
-
 int normalize_gradient_instance(struct op_gradient *g)
 {
     struct op_call *call = g->call;
@@ -269,7 +261,7 @@ int normalize_gradient_instance(struct op_gradient *g)
     b.epsilon = call_float(call, "epsilon", (double)1e-5f);
     b.unit = unit_of(x->type);
     b.length = shape_span(&x->shape, 2, x->shape.rank);
-    return is_idle(g) ? 0 : run_channels(&b, b.length, (size_t)x->shape.dims[1]);
+    return gradient_is_idle(g) ? 0 : run_channels(&b, b.length, (size_t)x->shape.dims[1]);
 }
 
 int normalize_gradient_group(struct op_gradient *g)
@@ -277,7 +269,7 @@ int normalize_gradient_group(struct op_gradient *g)
     struct op_call *call = g->call;
     const struct bounded *x = call->inputs[0];
     enum dtype stash = DTYPE_FLOAT;
-    if (is_idle(g))
+    if (gradient_is_idle(g))
         return 0;
     if (call->opset >= 21 && normalize_stash(call, &stash))
         return -1;
@@ -300,7 +292,7 @@ int normalize_gradient_layer(struct op_gradient *g)
     const struct bounded *x = call->inputs[0], *bias = call_input(call, 2);
     enum dtype stash;
     int axis;
-    if (is_idle(g))
+    if (gradient_is_idle(g))
         return 0;
     if (normalize_stash(call, &stash) || call_axis(call, call_int(call, "axis", -1), x->shape.rank, &axis))
         return -1;
@@ -395,7 +387,7 @@ int normalize_gradient_batch(struct op_gradient *g)
 {
     struct op_call *call = g->call;
     const struct bounded *x = call->inputs[0], *up = g->upstream[0];
-    if (is_idle(g))
+    if (gradient_is_idle(g))
         return 0;
     size_t channels = x->shape.rank < 2 ? 1 : (size_t)x->shape.dims[1],
            inner = x->shape.rank < 2 ? 1 : shape_span(&x->shape, 2, x->shape.rank);

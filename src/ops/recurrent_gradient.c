@@ -533,14 +533,6 @@ static int run_ways(struct back *b, const struct way *way)
     return result;
 }
 
-static bool is_idle(const struct op_gradient *g)
-{
-    for (size_t i = 0; i < g->call->n_outputs; i++)
-        if (g->upstream[i])
-            return false;
-    return true;
-}
-
 /* The kernel runs again, into outputs of its own. */
 struct rerun {
     struct op_call call;
@@ -557,7 +549,7 @@ static bool rerun_start(struct rerun *r, struct op_gradient *g)
     r->call.outputs = r->outputs;
     r->call.n_outputs = 1;
     r->back.rnn = &r->rnn;
-    return !is_idle(g);
+    return !gradient_is_idle(g);
 }
 
 static void rerun_end(struct rerun *r)

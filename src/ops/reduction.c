@@ -468,10 +468,8 @@ static int eval_reduce(struct op_call *call)
     if (!x || make_plan(call, kind, x, &plan))
         return -1;
     struct bounded *out = call_output(call, 0, x->type, plan.noop ? &x->shape : &plan.out);
-    if (!out)
-        return -1;
-    if (call->shapes_only || out->count == 0)
-        return 0;
+    if (!out || call->shapes_only || out->count == 0)
+        return out ? 0 : -1;
     if (plan.noop) {
         put_untouched(out, x, kind);
         return 0;

@@ -491,10 +491,8 @@ static int eval_resize(struct op_call *call)
     for (int i = 0; i < shape.rank; i++)
         shape.dims[i] = r.axes[i].out;
     struct bounded *out = call_output(call, 0, x->type, &shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || out->count == 0)
-        return 0;
+    if (!out || call->shapes_only || out->count == 0)
+        return out ? 0 : -1;
     if ((r.mode != NEAREST && at_the_edge(x)) || unsure(call_input(call, 1)) || unsure(call_input(call, 2))) {
         for (size_t i = 0; i < out->count; i++)
             bounded_put_open(out, i);

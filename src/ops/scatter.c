@@ -571,13 +571,6 @@ static const struct op_param elements_params[] = {
     {"reduction", PARAM_STRING, .since = 18, .legal = "none|add|mul|max|min", .illegal = "average|",
      .initial = "none"},
     {0}};
-static const struct op_param nd_params[] = {
-    {"indices", PARAM_INPUT, .input = 1, .legal = "0|-1", .illegal = "1000000|-1000000"},
-    {"reduction", PARAM_STRING, .since = 16, .until = 17, .legal = "none|add|mul", .illegal = "max|average|",
-     .initial = "none"},
-    {"reduction", PARAM_STRING, .since = 18, .legal = "none|add|mul|max|min", .illegal = "average|",
-     .initial = "none"},
-    {0}};
 
 const struct op ops_scatter[] = {
     {OP("ScatterElements", 11), .open = "which of several updates of one element is kept, or NaN among them",
@@ -587,11 +580,12 @@ const struct op ops_scatter[] = {
      .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
      .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("ScatterND", 11), .open = "which of several updates of one element is kept, or NaN among them",
-     .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES, .params = nd_params,
-     .index = {.input = 1, .any = true}, .eval = eval_scatter_nd, .gradient = gradient_scatter,
-     .sample = sample_scatter_nd, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
-     .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS,
-     .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+     .inputs = {3, 3}, .outputs = {1, 1}, .ranks = {1, 5}, .types = MOVE_TYPES,
+     .params = elements_params + 1 /* without an axis */, .index = {.input = 1, .any = true},
+     .eval = eval_scatter_nd, .gradient = gradient_scatter, .sample = sample_scatter_nd, .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {1, 0, 1}},
+     .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {OP("TensorScatter", 24), .open = "what is written outside the cache", .inputs = {2, 3},
      .outputs = {1, 1}, .ranks = {2, 5}, .types = {{24, MOVE_ANY}}, .params = tensor_scatter_params,
      .eval = eval_tensor_scatter, .sample = sample_tensor_scatter, .data = DATA_FIRST,

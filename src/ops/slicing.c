@@ -299,10 +299,8 @@ static int move_blocks(struct op_call *call, const struct bounded *x, const int6
                        const struct shape *shape)
 {
     struct bounded *out = call_output(call, 0, x->type, shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only)
-        return 0;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
     struct shape six = {.rank = 6};
     memcpy(six.dims, seen, 6 * sizeof *seen);
     struct strides strides = strides_dense(&six);

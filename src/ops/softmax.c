@@ -248,6 +248,17 @@ static struct number lane_slope(const struct op_gradient *g, size_t at, struct n
     return y.v == 0 && y.h == 0 ? slope : number_loosen(slope, own, own / 4);
 }
 
+/* The lanes of the input along the axis, one after the other; before opset 13 all axes from this one on are
+ * one lane. False after the last. */
+static bool lane_numbered(const struct op_call *call, int axis, size_t number, struct lane *lane)
+{
+    const struct bounded *x = call->inputs[0];
+    size_t inner = call->opset < 13 ? 1 : shape_span(&x->shape, axis + 1, x->shape.rank);
+    size_t length = x->count / (shape_span(&x->shape, 0, axis) * inner);
+    *lane = (struct lane){x, number / inner * length * inner + number % inner, inner, length};
+    return number < x->count / length;
+}
+
 static int gradient_softmax(struct op_gradient *g)
 {
     struct op_call *call = g->call;
@@ -260,17 +271,12 @@ static int gradient_softmax(struct op_gradient *g)
         return -1;
     if (!slope || x->count == 0)
         return 0;
-    bool flat = call->opset < 13;
-    size_t outer = shape_span(&x->shape, 0, axis),
-           inner = flat ? 1 : shape_span(&x->shape, axis + 1, x->shape.rank);
-    size_t length = x->count / (outer * inner);
-    for (size_t o = 0; o < outer; o++)
-        for (size_t i = 0; i < inner; i++) {
-            struct lane lane = {x, o * length * inner + i, inner, length};
-            struct number sum = lane_sum(g, &lane, kind);
-            for (size_t k = 0; k < length; k++)
-                gradient_store(slope, lane_at(&lane, k), lane_slope(g, lane_at(&lane, k), sum, kind));
-        }
+    struct lane lane;
+    for (size_t n = 0; lane_numbered(call, axis, n, &lane); n++) {
+        struct number sum = lane_sum(g, &lane, kind);
+        for (size_t k = 0; k < lane.length; k++)
+            gradient_store(slope, lane_at(&lane, k), lane_slope(g, lane_at(&lane, k), sum, kind));
+    }
     return 0;
 }
 
@@ -282,22 +288,14 @@ static int eval_softmax(struct op_call *call)
     if (!x || call_axis(call, call_int(call, "axis", call->opset < 13 ? 1 : -1), x->shape.rank, &axis))
         return -1;
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only || x->count == 0)
-        return 0;
-    bool flat = call->opset < 13;
-    size_t outer = shape_span(&x->shape, 0, axis),
-           inner = flat ? 1 : shape_span(&x->shape, axis + 1, x->shape.rank);
-    size_t length = x->count / (outer * inner);
-    for (size_t o = 0; o < outer; o++)
-        for (size_t i = 0; i < inner; i++) {
-            struct lane lane = {x, o * length * inner + i, inner, length};
-            if (kind == HARDMAX)
-                hard_lane(out, &lane);
-            else
-                smooth_lane(out, &lane, kind);
-        }
+    if (!out || call->shapes_only || x->count == 0)
+        return out ? 0 : -1;
+    struct lane lane;
+    for (size_t n = 0; lane_numbered(call, axis, n, &lane); n++)
+        if (kind == HARDMAX)
+            hard_lane(out, &lane);
+        else
+            smooth_lane(out, &lane, kind);
     return 0;
 }
 

@@ -90,10 +90,8 @@ static int eval_arg(struct op_call *call)
         if (i != axis || keep)
             shape.dims[shape.rank++] = i == axis ? 1 : x->shape.dims[i];
     struct bounded *out = call_output(call, 0, DTYPE_INT64, &shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only)
-        return 0;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
     int sign = call->op->name[3] == 'M' && call->op->name[4] == 'i' ? -1 : 1;
     for (size_t o = 0; o < lanes.outer; o++)
         for (size_t i = 0; i < lanes.inner; i++)
@@ -152,10 +150,8 @@ static int eval_cumsum(struct op_call *call)
     if (axis_input->count != 1)
         return call_invalid(call, "axis must be a single number");
     struct bounded *out = call_output(call, 0, x->type, &x->shape);
-    if (!out)
-        return -1;
-    if (call->shapes_only)
-        return 0;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
     int64_t value;
     int axis;
     if (call_int_single(call, 1, &value) || call_axis(call, value, x->shape.rank, &axis))
@@ -336,10 +332,8 @@ static int eval_topk(struct op_call *call)
     shape.dims[axis] = k;
     struct bounded *values = call_output(call, 0, x->type, &shape);
     struct bounded *indices = values ? call_output(call, 1, DTYPE_INT64, &shape) : NULL;
-    if (!indices)
-        return -1;
-    if (call->shapes_only || values->count == 0)
-        return 0;
+    if (!indices || call->shapes_only || values->count == 0)
+        return indices ? 0 : -1;
     struct lanes lanes = lanes_of(&x->shape, axis);
     struct ranking r;
     if (ranking_init(&r, call, lanes.length, (size_t)k))

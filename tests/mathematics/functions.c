@@ -315,14 +315,7 @@ static void check_batch(const struct function *f, struct tally *tally, const lon
     const struct bounded *inputs[] = {&in};
     struct error err = {0};
     truth_input(&in, tally->type, points, count);
-    struct op_call call = {.op = op_find(f->name),
-                           .node = &node,
-                           .opset = 21,
-                           .n_inputs = 1,
-                           .inputs = inputs,
-                           .n_outputs = 1,
-                           .outputs = &out,
-                           .err = &err};
+    struct op_call call = truth_call(op_find(f->name), &node, 1, inputs, &out, &err);
     if (truth_run(&call)) {
         for (size_t i = 0; i < count; i++) {
             mpfr_set_ld(x, in.value[i], MPFR_RNDN);

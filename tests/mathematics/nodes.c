@@ -1,3 +1,4 @@
+#include "../unit/drawn_node.h"
 #include "nodes.h"
 
 #include <math.h>
@@ -88,15 +89,6 @@ void add_product(mpfr_t sum, mpfr_srcptr a, mpfr_srcptr b)
     mpfr_fma(sum, a, b, sum, MPFR_RNDN);
 }
 
-static enum dtype pick_type(struct rng *rng, dtype_set set)
-{
-    enum dtype type;
-    do
-        type = (enum dtype)rng_below(rng, DTYPE_COUNT);
-    while (!dtype_in(type, set));
-    return type;
-}
-
 /* Holds output 0 of a call against its truth. */
 static void check_call(struct op_call *call, node_truth *truth)
 {
@@ -130,14 +122,7 @@ static void check_drawn(const struct draw *d, node_truth *truth)
             bounded_from_tensor(&values[k], &d->inputs[k].data, &err) == 0)
             inputs[k] = &values[k];
     }
-    struct op_call call = {.op = d->op,
-                           .node = d->node,
-                           .opset = d->opset,
-                           .n_inputs = d->n_inputs,
-                           .inputs = inputs,
-                           .n_outputs = d->n_outputs ? d->n_outputs : 1,
-                           .outputs = outputs,
-                           .err = &err};
+    struct op_call call = drawn_call(d, inputs, outputs, &err);
     if (truth_run(&call)) {
         check_call(&call, truth);
         for (size_t o = 0; o < call.n_outputs; o++)
@@ -157,7 +142,7 @@ static void check_operator(const struct op *op, node_truth *truth, size_t count,
         struct arena arena;
         arena_init(&arena);
         struct draw d;
-        draw_init(&d, &arena, op, opset, pick_type(&rng, op_types_at(op, opset)),
+        draw_init(&d, &arena, op, opset, drawn_type(&rng, op_types_at(op, opset)),
                   (enum fill)rng_below(&rng, FILL_COUNT), rng);
         snprintf(truth_place, sizeof truth_place, "node %zu, opset %d, %s", n, opset, fill_name(d.fill));
         if (draw_node(&d) == 0)
@@ -183,14 +168,7 @@ static void check_large_product(enum dtype type, struct rng *rng)
         truth_input(&values[k], type, data, SIDE * SIDE);
         values[k].shape = shape;
     }
-    struct op_call call = {.op = op_find("MatMul"),
-                           .node = &node,
-                           .opset = 21,
-                           .n_inputs = 2,
-                           .inputs = inputs,
-                           .n_outputs = 1,
-                           .outputs = &out,
-                           .err = &err};
+    struct op_call call = truth_call(op_find("MatMul"), &node, 2, inputs, &out, &err);
     snprintf(truth_place, sizeof truth_place, "large");
     if (truth_run(&call)) {
         check_call(&call, matmul_truth);

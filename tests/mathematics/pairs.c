@@ -144,14 +144,7 @@ static void check_batch(const struct binary *b, struct tally *tally, enum dtype 
     struct error err = {0};
     truth_input(&in[0], tally->type, x, count);
     truth_input(&in[1], second, y, count);
-    struct op_call call = {.op = op_find(b->name),
-                           .node = &node,
-                           .opset = 21,
-                           .n_inputs = 2,
-                           .inputs = inputs,
-                           .n_outputs = 1,
-                           .outputs = &out,
-                           .err = &err};
+    struct op_call call = truth_call(op_find(b->name), &node, 2, inputs, &out, &err);
     bool whole = !dtype_is_float(tally->type);
     mpfr_t p, q, z;
     /* Sums and remainders are exact in this. */
@@ -224,14 +217,7 @@ static void check_cast(enum dtype from, enum dtype to, size_t count, struct rng 
     const struct bounded *inputs[] = {&in};
     struct error err = {0};
     truth_input(&in, from, points, count);
-    struct op_call call = {.op = op_find("Cast"),
-                           .node = &node,
-                           .opset = 21,
-                           .n_inputs = 1,
-                           .inputs = inputs,
-                           .n_outputs = 1,
-                           .outputs = &out,
-                           .err = &err};
+    struct op_call call = truth_call(op_find("Cast"), &node, 1, inputs, &out, &err);
     mpfr_t x;
     mpfr_init(x);
     if (truth_run(&call)) {

@@ -224,6 +224,19 @@ void truth_input(struct bounded *b, enum dtype type, const long double *values, 
     tensor_release(&tensor);
 }
 
+struct op_call truth_call(const struct op *op, const Onnx__NodeProto *node, size_t n_inputs,
+                          const struct bounded *const *inputs, struct bounded *out, struct error *err)
+{
+    return (struct op_call){.op = op,
+                            .node = node,
+                            .opset = 21,
+                            .n_inputs = n_inputs,
+                            .inputs = inputs,
+                            .n_outputs = 1,
+                            .outputs = out,
+                            .err = err};
+}
+
 bool truth_run(struct op_call *call)
 {
     for (size_t o = 0; o < call->n_outputs; o++)

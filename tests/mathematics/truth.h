@@ -62,6 +62,10 @@ void truth_check(struct tally *tally, const struct bounded *out, size_t i, mpfr_
 /* A bounded tensor of rank 1 from long doubles, read as one from outside. */
 void truth_input(struct bounded *b, enum dtype type, const long double *values, size_t count);
 
+/* A call of a node in opset 21 with one output. */
+struct op_call truth_call(const struct op *op, const Onnx__NodeProto *node, size_t n_inputs,
+                          const struct bounded *const *inputs, struct bounded *out, struct error *err);
+
 /* Runs a node of the reference; false when it does not support it. */
 bool truth_run(struct op_call *call);
 

@@ -3,6 +3,7 @@
  *
  *     test_draws [OPERATOR [COUNT]]
  */
+#include "drawn_node.h"
 #include "base/arena.h"
 #include "ops/draw.h"
 
@@ -16,15 +17,6 @@ enum { OPSET_FIRST = 11, OPSET_LAST = 25, OUTPUTS_MAX = 64, INPUTS_MAX = 64 };
 struct tried {
     size_t drawn, given_up, unsupported, elements, unjudged;
 };
-
-static enum dtype pick_type(struct rng *rng, dtype_set set)
-{
-    enum dtype type;
-    do
-        type = (enum dtype)rng_below(rng, DTYPE_COUNT);
-    while (!dtype_in(type, set));
-    return type;
-}
 
 /* The first output that is not as it should be, or NULL. */
 static const char *check_outputs(const struct op_call *full, const struct op_call *shapes, struct tried *t)
@@ -59,23 +51,6 @@ static const char *check_result(const struct op_call *call)
                                                          : NULL;
 }
 
-static void describe(const struct draw *d)
-{
-    char text[SHAPE_TEXT_SIZE];
-    printf("  %s opset %d fill %s\n", d->op->name, d->opset, fill_name(d->fill));
-    for (size_t i = 0; i < d->n_inputs; i++)
-        printf("  input %zu: %s %s\n", i, dtype_name(d->inputs[i].type),
-               shape_text(&d->inputs[i].shape, text));
-    for (size_t i = 0; i < d->node->n_attribute; i++) {
-        const Onnx__AttributeProto *a = d->node->attribute[i];
-        printf("  %s:", a->name);
-        for (size_t k = 0; k < a->n_ints; k++)
-            printf(" %lld", (long long)a->ints[k]);
-        printf(" i=%lld f=%g s=%.*s\n", (long long)a->i, (double)a->f, (int)a->s.len,
-               a->s.data ? (const char *)a->s.data : "");
-    }
-}
-
 static int evaluate_drawn(const struct draw *d, struct tried *t)
 {
     struct bounded values[INPUTS_MAX], outputs[OUTPUTS_MAX], shaped[OUTPUTS_MAX];
@@ -96,15 +71,7 @@ static int evaluate_drawn(const struct draw *d, struct tried *t)
         bounded_init(&outputs[o]);
         bounded_init(&shaped[o]);
     }
-    size_t n_outputs = d->n_outputs ? d->n_outputs : 1;
-    struct op_call full = {.op = d->op,
-                           .node = d->node,
-                           .opset = d->opset,
-                           .n_inputs = d->n_inputs,
-                           .inputs = inputs,
-                           .n_outputs = n_outputs,
-                           .outputs = outputs,
-                           .err = &err};
+    struct op_call full = drawn_call(d, inputs, outputs, &err);
     struct op_call shapes = full;
     shapes.shapes_only = true;
     shapes.outputs = shaped;
@@ -117,7 +84,7 @@ static int evaluate_drawn(const struct draw *d, struct tried *t)
         t->unsupported++;
     } else if (wrong) {
         printf("%s: %s\n", d->op->name, wrong);
-        describe(d);
+        drawn_describe(d);
         result = -1;
     }
     for (size_t i = 0; i < d->n_inputs; i++)
@@ -142,7 +109,7 @@ static int try_operator(const struct op *op, size_t count)
         struct arena arena;
         arena_init(&arena);
         struct draw d;
-        draw_init(&d, &arena, op, opset, pick_type(&rng, set), (enum fill)rng_below(&rng, FILL_COUNT), rng);
+        draw_init(&d, &arena, op, opset, drawn_type(&rng, set), (enum fill)rng_below(&rng, FILL_COUNT), rng);
         if (draw_node(&d) == 0) {
             t.drawn++;
             result = evaluate_drawn(&d, &t);

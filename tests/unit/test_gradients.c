@@ -9,6 +9,7 @@
  *
  *     test_gradients [OPERATOR [COUNT]]
  */
+#include "drawn_node.h"
 #include "base/arena.h"
 #include "base/memory.h"
 #include "ops/draw.h"
@@ -114,23 +115,6 @@ static int copy(struct subject *to, const struct subject *from)
     return result;
 }
 
-static void describe(const struct draw *d)
-{
-    char text[SHAPE_TEXT_SIZE];
-    printf("  %s opset %d fill %s\n", d->op->name, d->opset, fill_name(d->fill));
-    for (size_t i = 0; i < d->n_inputs; i++)
-        printf("  input %zu: %s %s\n", i, dtype_name(d->inputs[i].type),
-               shape_text(&d->inputs[i].shape, text));
-    for (size_t i = 0; i < d->node->n_attribute; i++) {
-        const Onnx__AttributeProto *a = d->node->attribute[i];
-        printf("  %s:", a->name);
-        for (size_t k = 0; k < a->n_ints; k++)
-            printf(" %lld", (long long)a->ints[k]);
-        printf(" i=%lld f=%g s=%.*s\n", (long long)a->i, (double)a->f, (int)a->s.len,
-               a->s.data ? (const char *)a->s.data : "");
-    }
-}
-
 static int complain(const struct subject *s, size_t input, size_t i, const char *wrong)
 {
     const struct bounded *slope = &s->slopes[input];
@@ -138,7 +122,7 @@ static int complain(const struct subject *s, size_t input, size_t i, const char 
     if (present(slope) && i < slope->count)
         printf("  gradient %.20Lg, hard bound %g, deviation %g, at %.20Lg\n", slope->value[i],
                bounded_hard(slope, i), bounded_likely(slope, i), s->inputs[input].value[i]);
-    describe(s->draw);
+    drawn_describe(s->draw);
     return -1;
 }
 
@@ -431,11 +415,7 @@ static int try_drawn(const struct draw *d, struct rng *rng, struct tried *t)
 static enum dtype pick_type(struct rng *rng, dtype_set set)
 {
     dtype_set floats = set & (dtype_set)DTYPES_FLOAT;
-    enum dtype type;
-    do
-        type = (enum dtype)rng_below(rng, DTYPE_COUNT);
-    while (!dtype_in(type, floats ? floats : set));
-    return type;
+    return drawn_type(rng, floats ? floats : set);
 }
 
 static int try_operator(const struct op *op, size_t count)

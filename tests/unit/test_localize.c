@@ -1,3 +1,4 @@
+#include "joined_model.h"
 #include "base/memory.h"
 #include "locate/localize.h"
 #include "locate/rate.h"
@@ -15,8 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define NAMES(...) ((const char *[]){__VA_ARGS__})
 
 static const struct shape eight = {4, {1, 2, 2, 2}};
 
@@ -109,22 +108,6 @@ static void infinite_differences_have_the_rates_of_the_limit(void **state)
     assert_true(isnan(rate_change(NAN, 1)));
 }
 
-/* Relu, then three inputs joined, then two more: Concat loses its third input under fault=concat-three. */
-static struct model *joined(void)
-{
-    struct model *model = model_new(13);
-    model_add_input(model, "x", DTYPE_FLOAT, &eight);
-    model_add_node(model, "Relu", "relu", 1, NAMES("x"), 1, NAMES("r"));
-    model_add_node(model, "Abs", "abs", 1, NAMES("x"), 1, NAMES("a"));
-    Onnx__NodeProto *concat =
-        model_add_node(model, "Concat", "concat", 3, NAMES("r", "a", "x"), 1, NAMES("c"));
-    node_set_int(&model->arena, concat, "axis", 1);
-    model_add_node(model, "Tanh", "tanh", 1, NAMES("c"), 1, NAMES("t"));
-    model_add_node(model, "Neg", "neg", 1, NAMES("t"), 1, NAMES("y"));
-    model_add_output(model, "y", DTYPE_FLOAT, NULL);
-    return model;
-}
-
 struct scene {
     struct registry *registry;
     struct pool *pool;
@@ -137,7 +120,7 @@ struct scene {
 static void scene_open(struct scene *scene, const char *engine)
 {
     const struct engine_spec *spec;
-    *scene = (struct scene){.model = joined()};
+    *scene = (struct scene){.model = joined(&eight)};
     assert_int_equal(registry_open(&scene->registry, NULL, 0, NULL), 0);
     scene->pool = pool_new(&(struct pool_options){0});
     const char *labels[] = {engine, "reference"};

@@ -1,3 +1,4 @@
+#include "own_folder.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "model/build.h"
@@ -331,21 +332,6 @@ static void dims_are_held_against_data(void **state)
     outside.has_data_location = true;
     outside.data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     refuse_tensor(&outside, "external");
-}
-
-/* A folder of its own for each test that writes. */
-static int make_folder(void **state)
-{
-    char *folder = strdup("/tmp/assay-test-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    int result = file_remove_tree(*state, NULL);
-    free(*state);
-    return result;
 }
 
 static void large_weights_stay_in_the_file(void **state)

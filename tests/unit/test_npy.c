@@ -1,3 +1,4 @@
+#include "own_folder.h"
 #include "corpus.h"
 #include "model/data.h"
 #include "model/model.h"
@@ -11,20 +12,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int make_folder(void **state)
-{
-    char *folder = strdup("/tmp/assay-test-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    int result = file_remove_tree(*state, NULL);
-    free(*state);
-    return result;
-}
 
 static struct tensor filled(enum dtype type, struct shape shape)
 {

@@ -1,3 +1,4 @@
+#include "joined_model.h"
 #include "locate/localize.h"
 #include "model/build.h"
 
@@ -10,25 +11,7 @@
 
 #include <cmocka.h>
 
-#define NAMES(...) ((const char *[]){__VA_ARGS__})
-
 static const struct shape eight = {2, {2, 4}};
-
-/* x -> Relu r, x -> Abs a; Concat of three; Tanh; Neg. Concat loses its third input under concat-three. */
-static struct model *joined(void)
-{
-    struct model *model = model_new(13);
-    model_add_input(model, "x", DTYPE_FLOAT, &eight);
-    model_add_node(model, "Relu", "relu", 1, NAMES("x"), 1, NAMES("r"));
-    model_add_node(model, "Abs", "abs", 1, NAMES("x"), 1, NAMES("a"));
-    Onnx__NodeProto *concat =
-        model_add_node(model, "Concat", "concat", 3, NAMES("r", "a", "x"), 1, NAMES("c"));
-    node_set_int(&model->arena, concat, "axis", 1);
-    model_add_node(model, "Tanh", "tanh", 1, NAMES("c"), 1, NAMES("t"));
-    model_add_node(model, "Neg", "neg", 1, NAMES("t"), 1, NAMES("y"));
-    model_add_output(model, "y", DTYPE_FLOAT, NULL);
-    return model;
-}
 
 struct scene {
     struct registry *registry;
@@ -81,7 +64,7 @@ static void nothing_changes_between_healthy_engines(void **state)
 {
     (void)state;
     struct scene scene;
-    scene_run(&scene, joined(), "reference:round=on,threads=2");
+    scene_run(&scene, joined(&eight), "reference:round=on,threads=2");
     assert_int_equal(scene.status, 0);
     const struct swapped *swapped = &scene.found.swapped;
     assert_int_equal(swapped->n_nodes, 5);
@@ -96,7 +79,7 @@ static void a_node_with_a_fault_is_the_only_suspect_and_is_confirmed(void **stat
 {
     (void)state;
     struct scene scene;
-    scene_run(&scene, joined(), "reference:round=on,fault=concat-three");
+    scene_run(&scene, joined(&eight), "reference:round=on,fault=concat-three");
     assert_int_equal(scene.status, 0);
     const struct swapped *swapped = &scene.found.swapped;
     assert_int_equal(swapped->n_suspects, 1);
@@ -122,7 +105,7 @@ static void what_a_swap_does_not_reach_runs_once(void **state)
 {
     (void)state;
     struct scene scene;
-    scene_run(&scene, joined(), "reference:round=on,fault=concat-three");
+    scene_run(&scene, joined(&eight), "reference:round=on,fault=concat-three");
     const size_t second[] = {1, 1, 1, 2, 2};
     /* A run of the first binding alone, then one of all bindings. */
     for (size_t i = 0; i < 5; i++)
@@ -229,7 +212,7 @@ static void an_engine_that_does_not_start_is_named(void **state)
 {
     (void)state;
     struct scene scene;
-    scene_run(&scene, joined(), "reference:fault=no-such-fault");
+    scene_run(&scene, joined(&eight), "reference:fault=no-such-fault");
     assert_int_equal(scene.status, -1);
     assert_non_null(strstr(scene.err.message, "no-such-fault"));
     scene_close(&scene);

@@ -1,4 +1,5 @@
 /* The operator table: every row answers every question that is asked of it. */
+#include "drawn_node.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/onnx.h"
@@ -138,14 +139,7 @@ static bool compute(const struct draw *d, const double *powers, struct bounded *
     for (size_t i = 0; i < OUTPUTS; i++)
         bounded_init(&outputs[i]);
     struct error err = {0};
-    struct op_call call = {.op = d->op,
-                           .node = d->node,
-                           .opset = d->opset,
-                           .n_inputs = d->n_inputs,
-                           .inputs = inputs,
-                           .n_outputs = d->n_outputs ? d->n_outputs : 1,
-                           .outputs = outputs,
-                           .err = &err};
+    struct op_call call = drawn_call(d, inputs, outputs, &err);
     done = done && d->op->eval(&call) == 0;
     for (size_t i = done ? 1 : 0; i < OUTPUTS; i++)
         bounded_release(&outputs[i]);
