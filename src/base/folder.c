@@ -1,5 +1,4 @@
-/* for O_PATH and renameat2 */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* for O_PATH and renameat2 */
 #include "base/folder.h"
 
 #include "base/memory.h"

@@ -1,5 +1,4 @@
-/* for O_PATH */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* for O_PATH */
 #include "base/spot.h"
 
 #include "base/memory.h"

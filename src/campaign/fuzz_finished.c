@@ -1,3 +1,4 @@
+/* What becomes of a case that was run: it is recorded and counted, and its source hears of it. */
 #include "campaign/fuzz_running.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* The ranges of a campaign that many workers share: leased, looked at twice and returned. */
 #include "campaign/fuzz_running.h"
 
 #include "campaign/follow_up.h"

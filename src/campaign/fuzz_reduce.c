@@ -1,3 +1,4 @@
+/* The findings that nobody has looked at yet, reduced between ranges. */
 #include "campaign/fuzz_running.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* A small case with its axes written otherwise, for experiments (other_data.h). */
 #include "campaign/other_data.h"
 
 #include "base/str.h"

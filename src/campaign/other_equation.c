@@ -1,3 +1,4 @@
+/* An Einsum that sums nothing within one operand, for experiments (other_data.h). */
 #include "base/str.h"
 #include "campaign/other_data.h"
 #include "model/build.h"

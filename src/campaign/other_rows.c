@@ -1,3 +1,4 @@
+/* A small case with rows in the place of lists, for experiments (other_data.h). */
 #include "campaign/other_data.h"
 
 #include "base/str.h"

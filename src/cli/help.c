@@ -1,3 +1,4 @@
+/* The list of subcommands, and the help of each (cli.h). */
 #include "cli/cli.h"
 #include "config.h"
 #include "judge/standing.h"

@@ -1,3 +1,4 @@
+/* Text and JSON of `assay localize` (localize.h). */
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/localize.h"

@@ -1,3 +1,4 @@
+/* The program: finds the subcommand and runs it. */
 #define _GNU_SOURCE /* close_range */
 #include "base/file.h"
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Options of the command line, read into a subcommand's settings (cli.h). */
 #include "cli/cli.h"
 
 #include "base/file.h"

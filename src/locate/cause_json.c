@@ -1,3 +1,4 @@
+/* A cause (cause.h) as JSON, written and read. */
 #include "locate/cause.h"
 
 const char *cause_kind_name(enum cause_kind kind)

@@ -1,3 +1,4 @@
+/* All changes of the parameters of a node (param_change.h). */
 #include "base/memory.h"
 #include "locate/param_change.h"
 #include "locate/param_read.h"
