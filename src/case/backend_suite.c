@@ -229,17 +229,47 @@ struct reading {
     const char **sets;
 };
 
+static int read_masks(const struct folder *set, struct test_case *test, struct error *err)
+{
+    for (size_t k = 0; k < test->n_outputs; k++) {
+        char name[40];
+        const struct value *output = &test->outputs[k];
+        snprintf(name, sizeof name, "mask_%zu.pb", k);
+        if (!folder_has(set, name))
+            continue;
+        if (!test->masks)
+            test->masks = memory_zeroed(test->n_outputs, sizeof *test->masks);
+        struct value *mask = &test->masks[k];
+        if (data_read(set, name, NULL, mask, err))
+            return -1;
+        if (mask->tensors[0].type != DTYPE_BOOL || output->kind != VALUE_TENSOR ||
+            !shape_equal(&mask->tensors[0].shape, &output->tensors[0].shape)) {
+            error_set(err, ERROR_INVALID, "it is not a bool tensor of the shape of output_%zu.pb", k);
+            return folder_prefix(set, name, err);
+        }
+    }
+    return 0;
+}
+
+int suite_read_outputs(const struct folder *set, const struct model *model, struct test_case *test,
+                       struct error *err)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    return read_values(set, "output", graph->output, graph->n_output, NULL, &test->outputs, &test->n_outputs,
+                       err) ||
+                   read_masks(set, test, err)
+               ? -1
+               : 0;
+}
+
 static int read_set(const struct reading *reading, size_t number, const struct model *model,
                     struct suite_loaded *loaded, struct error *err)
 {
     struct test_case *test = loaded->tests[number];
-    const Onnx__GraphProto *graph = model->graph;
     struct folder set;
     test_case_set_name(test, reading->name);
     int status = folder_open(&set, reading->folder, reading->sets[number], err) ||
-                 read_inputs(model, &set, test, err) ||
-                 read_values(&set, "output", graph->output, graph->n_output, NULL, &test->outputs,
-                             &test->n_outputs, err);
+                 read_inputs(model, &set, test, err) || suite_read_outputs(&set, model, test, err);
     if (!status) {
         note_misfit(loaded, model, test, set.path);
         loaded->size +=

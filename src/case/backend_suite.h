@@ -1,8 +1,10 @@
 /*
  * Reads and writes test cases in ONNX's backend-test layout: a folder with model.onnx, and in each of its
- * folders test_data_set_K the files input_0.pb, output_0.pb and so on. Of a model that ONNX forbids
- * (test_case.forbidden), forbidden.txt says who forbids it (checker, inference or reference) and, in its
- * second line, why. Of a case about gradients case/gradient_files.h tells what there is in place of outputs.
+ * folders test_data_set_K the files input_0.pb, output_0.pb and so on. Where some elements of an output are
+ * not to be compared, as ONNX or rounding leaves them undecided, mask_0.pb and so on say by false which;
+ * other runners do not read these. Of a model that ONNX forbids (test_case.forbidden), forbidden.txt says who
+ * forbids it (checker, inference or reference) and, in its second line, why. Of a case about gradients
+ * case/gradient_files.h tells what there is in place of outputs.
  *
  * A suite is the list of all cases in and below some folders. It holds only names, so that a tree of any size
  * fits into memory; suite_load reads one case when it is needed.
@@ -78,6 +80,10 @@ int suite_write_path(const char *path, const struct test_case *test, struct erro
  */
 int suite_write_outputs(const struct folder *in, const char *name, const struct model *model,
                         const struct value *outputs, size_t count, struct error *err);
+
+/* Reads the expected outputs, with their masks, from the folder of a data set into a case without any. */
+int suite_read_outputs(const struct folder *set, const struct model *model, struct test_case *test,
+                       struct error *err);
 
 /*
  * Writes a value to NAME/STEM_NUMBER.pb, where there is a folder NAME. `type` is the declared type, or NULL;

@@ -111,6 +111,7 @@ void test_case_free(struct test_case *test)
     give_up_model(test->model);
     if (!test->is_view)
         values_free(test->inputs, test->n_inputs);
+    values_free(test->masks, test->masks ? test->n_outputs : 0);
     values_free(test->outputs, test->n_outputs);
     free(test->name);
     free(test->recipe);

@@ -68,9 +68,12 @@ struct test_case {
     size_t n_outputs;
     struct value *outputs; /* owned; the expected outputs, in the graph's order, or the expected gradients, in
                               that of case_gradient.wanted; may be fewer, or none */
-    bool random;           /* the model draws random numbers: only output types and shapes are expected */
-    char *name;            /* owned; of its folder, or as given on the command line; else "" */
-    char *recipe;          /* owned; one line that says how to make the case again; never NULL */
+    /* Owned; as many as outputs, or none: of each, a bool tensor of its shape that is false where an element
+     * is not compared; VALUE_NONE: all are. */
+    struct value *masks;
+    bool random;  /* the model draws random numbers: only output types and shapes are expected */
+    char *name;   /* owned; of its folder, or as given on the command line; else "" */
+    char *recipe; /* owned; one line that says how to make the case again; never NULL */
     /* Generated cases only: */
     char *note;             /* owned; "illegal kernel_shape=0", or ""; never NULL */
     const struct op *first; /* the operator of the first node, or NULL when not known */

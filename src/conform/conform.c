@@ -183,7 +183,7 @@ static enum conform_verdict from_dispute(enum expectation expectation, enum gold
 
 static struct expected expected_of(const struct test_case *test)
 {
-    return (struct expected){.count = test->n_outputs, .values = test->outputs};
+    return (struct expected){.count = test->n_outputs, .values = test->outputs, .masks = test->masks};
 }
 
 static const char *tail(struct arena *arena, const char *log)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "case/backend_suite.h"
 #include "findings/writeup.h"
+#include "judge/golden.h"
 #include "locate/traced_case.h"
 
 #include <ctype.h>
@@ -33,25 +34,19 @@ static bool is_tolerated(long double due, long double got)
     return due == got || fabsl(got - due) <= absolute_tolerance + relative_tolerance * fabsl(due);
 }
 
-/* Elements beyond the tolerance that are undecided, or right, become the engine's own. Is it to blame for
- * any other? */
-static bool take_over(struct tensor *answer, const struct tensor *got, const struct tensor *hard)
+/* False for elements beyond the tolerance that are undecided, or right: a runner that compares them would
+ * fail after the bug is fixed. Returns whether there are any. */
+static bool fill_mask(struct tensor *mask, const struct tensor *answer, const struct tensor *got,
+                      const struct tensor *hard)
 {
-    bool comparable = dtype_is_integer(got->type) || dtype_is_float(got->type) || got->type == DTYPE_BOOL;
-    bool blamed = false;
-    if (!comparable || got->type != answer->type || !shape_equal(&got->shape, &answer->shape) ||
-        hard->count != answer->count)
-        return true;
+    bool any = false;
     for (size_t i = 0; i < answer->count; i++) {
         long double due = tensor_get(answer, i), own = tensor_get(got, i), bound = tensor_get(hard, i);
-        if (is_tolerated(due, own))
-            continue;
-        if (isinf(bound) || fabsl(own - due) <= bound)
-            tensor_set(answer, i, own);
-        else
-            blamed = true;
+        bool judged = is_tolerated(due, own) ? !isinf(bound) : !(isinf(bound) || fabsl(own - due) <= bound);
+        tensor_set(mask, i, judged);
+        any |= !judged;
     }
-    return blamed;
+    return any;
 }
 
 static int write_values(const struct folder *in, const char *name, const char *stem,
@@ -64,39 +59,67 @@ static int write_values(const struct folder *in, const char *name, const char *s
     return status;
 }
 
-/* Outputs, or the gradients that the case asks for. */
-static int put_answer(const struct folder *in, const struct bundle_case *which, const struct model *model,
-                      const struct value *values, size_t count, struct error *err)
+/* mask_K.pb, where the answer of the engine at fault can be compared element by element. */
+static int write_mask(const struct folder *folder, const struct bundle_case *which, size_t k,
+                      struct error *err)
 {
-    return which->test->gradient ? write_values(in, "gradient", "expected", values, count, err)
-                                 : suite_write_outputs(in, "test_data_set_0", model, values, count, err);
+    const struct result *reference = which->reference, *got = which->engines[0].result;
+    const struct value *value = &reference->outputs[k];
+    struct tensor mask;
+    if (!reference->bounds[k].present || value->kind != VALUE_TENSOR)
+        return 0;
+    const struct tensor *answer = value->tensors, *hard = &reference->bounds[k].hard, *own = answer;
+    if (got && k < got->count && got->outputs[k].kind == VALUE_TENSOR)
+        own = got->outputs[k].tensors;
+    if (own->type != answer->type || !shape_equal(&own->shape, &answer->shape))
+        own = answer;
+    if (!dtype_is_real(answer->type) || hard->count != answer->count)
+        return 0;
+    tensor_init(&mask);
+    int status = tensor_alloc(&mask, DTYPE_BOOL, &answer->shape, SIZE_MAX, err);
+    if (!status && fill_mask(&mask, answer, own, hard))
+        status = suite_write_value(folder, "test_data_set_0", "mask", k, NULL,
+                                   &(struct value){.kind = VALUE_TENSOR, .count = 1, .tensors = &mask}, err);
+    tensor_release(&mask);
+    return status;
 }
 
-/* The answer for runners: see the header. When nothing in it would tell, as the fault is known from inside
- * the model, it is the reference's. */
+/* What was written, read again, is the reference's answer: a runner that has the right one passes. */
+static int check_answer(const struct folder *folder, const struct bundle_case *which,
+                        const struct model *model, struct error *err)
+{
+    static const struct metrics_tolerance exact = {0};
+    struct test_case *test = test_case_view(model, which->test->inputs, which->test->n_inputs);
+    struct folder set;
+    struct str why;
+    int status =
+        folder_open(&set, folder, "test_data_set_0", err) || suite_read_outputs(&set, model, test, err);
+    str_init(&why);
+    struct expected expected = {.count = test->n_outputs, .values = test->outputs, .masks = test->masks};
+    size_t count =
+        which->reference->count < model->graph->n_output ? which->reference->count : model->graph->n_output;
+    if (!status && golden_compare(&expected, which->reference->outputs, count, !which->test->random, &exact,
+                                  &why) != GOLDEN_PASS)
+        status = error_set(err, ERROR_FORMAT, "what was written as expected is not so: %s", why.data);
+    folder_close(&set);
+    str_release(&why);
+    test_case_free(test);
+    return status ? -1 : 0;
+}
+
+/* The reference's answer, whatever the engine at fault gave. */
 static int write_answer(const struct folder *folder, const struct bundle_case *which,
                         const struct model *model, struct error *err)
 {
-    const struct result *reference = which->reference, *got = which->engines[0].result;
-    if (!got || got->outcome != OUTCOME_OK || !reference->bounds)
-        return put_answer(folder, which, model, reference->outputs, reference->count, err);
-    struct result answer = *reference;
-    int status = 0;
-    bool telling = got->count != answer.count;
-    answer.outputs = memory_zeroed(answer.count, sizeof *answer.outputs);
-    for (size_t k = 0; k < answer.count && status == 0; k++) {
-        struct value *value = &answer.outputs[k];
-        value_init(value);
-        status = value_copy(value, &reference->outputs[k], err);
-        if (status == 0 && reference->bounds[k].present && value->kind == VALUE_TENSOR && k < got->count &&
-            got->outputs[k].kind == VALUE_TENSOR)
-            telling |= take_over(value->tensors, got->outputs[k].tensors, &reference->bounds[k].hard);
-    }
-    if (status == 0)
-        status = put_answer(folder, which, model, telling ? answer.outputs : reference->outputs, answer.count,
-                            err);
-    values_free(answer.outputs, answer.count);
-    return status;
+    const struct result *reference = which->reference;
+    if (which->test->gradient)
+        return write_values(folder, "gradient", "expected", reference->outputs, reference->count, err);
+    int status =
+        suite_write_outputs(folder, "test_data_set_0", model, reference->outputs, reference->count, err);
+    for (size_t k = 0; reference->bounds && k < reference->count && k < model->graph->n_output && !status;
+         k++)
+        status = write_mask(folder, which, k, err);
+    return status ? -1 : check_answer(folder, which, model, err);
 }
 
 static int write_bounds(const struct folder *folder, const struct result *reference,
@@ -355,12 +378,26 @@ static int write_texts(const struct folder *folder, const struct bundle_case *wh
 const struct output_layout bundle_layout = {
     .what = "bundle or reduced case",
     .marks = (const char *const[]){"finding.json", "reduced.json", NULL},
-    .files = (const char *const[]){"model.onnx", "model.onnx.data", "data.json", "report.md", "map.svg",
-                                   "test_data_set_0/input_*.pb", "test_data_set_0/output_*.pb",
-                                   "bound/output_*.pb", "actual/*/output_*.pb", "rewritten.onnx",
-                                   "rewritten.onnx.data", "rewritten/input_*.pb", "rewritten/output_*.pb",
-                                   "actual/*/rewritten_*.pb", "gradient.txt", "gradient/weights_*.pb",
-                                   "gradient/expected_*.pb", "actual/*/gradient_*.pb", NULL},
+    .files = (const char *const[]){"model.onnx",
+                                   "model.onnx.data",
+                                   "data.json",
+                                   "report.md",
+                                   "map.svg",
+                                   "test_data_set_0/input_*.pb",
+                                   "test_data_set_0/output_*.pb",
+                                   "test_data_set_0/mask_*.pb",
+                                   "bound/output_*.pb",
+                                   "actual/*/output_*.pb",
+                                   "rewritten.onnx",
+                                   "rewritten.onnx.data",
+                                   "rewritten/input_*.pb",
+                                   "rewritten/output_*.pb",
+                                   "actual/*/rewritten_*.pb",
+                                   "gradient.txt",
+                                   "gradient/weights_*.pb",
+                                   "gradient/expected_*.pb",
+                                   "actual/*/gradient_*.pb",
+                                   NULL},
     .folders = (const char *const[]){"test_data_set_0", "bound", "actual", "actual/*", "rewritten",
                                      "gradient", NULL},
 };

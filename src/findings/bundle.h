@@ -3,6 +3,7 @@
  *
  *     model.onnx
  *     test_data_set_0/input_K.pb, output_K.pb    the inputs and the reference's answer
+ *     test_data_set_0/mask_K.pb                  where some elements are not compared: see below
  *     data.json                                  name and tolerances, as ONNX's own tests have it
  *     actual/ENGINE/output_K.pb                  what each engine gave
  *     bound/output_K.pb                          the hard bound of each element of the answer (float64)
@@ -25,9 +26,10 @@
  *     gradient/expected_K.pb                     the reference's gradients, named by input or initialiser
  *     actual/ENGINE/gradient_K.pb                what each engine gave
  *
- * Runners of backend tests have tolerances, not bounds. So where an element of the engine's answer is beyond
- * their tolerance but not wrong, output_K.pb holds the engine's own value: otherwise the test would still
- * fail there after the bug is fixed.
+ * output_K.pb is the reference's answer, which was read again from the files before the bundle appears.
+ * Runners of backend tests have tolerances, not bounds: where an element is not judged, or that of the engine
+ * is beyond their tolerance but not wrong, test_data_set_0/mask_K.pb, a bool tensor, is false. conform and
+ * replay do not compare it there (case/backend_suite.h).
  *
  * A bundle appears whole or not at all: it is written beside its place and renamed.
  */

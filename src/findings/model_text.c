@@ -41,13 +41,15 @@ static void add_strings(struct str *out, const struct tensor *tensor, size_t mos
     }
 }
 
-void model_text_elements(struct str *out, const struct tensor *tensor, size_t most)
+void model_text_elements(struct str *out, const struct tensor *tensor, const struct tensor *hard, size_t most)
 {
     if (tensor->type == DTYPE_STRING)
         add_strings(out, tensor, most);
     for (size_t i = 0; i < tensor->count && i < most && tensor->type != DTYPE_STRING; i++) {
         str_add(out, i ? ", " : "");
-        if (isnan(tensor_get(tensor, i)))
+        if (hard && i < hard->count && isinf(tensor_get(hard, i)))
+            str_add(out, "?");
+        else if (isnan(tensor_get(tensor, i)))
             str_add(out, "nan"); /* whatever its sign */
         else if (dtype_is_float(tensor->type))
             str_printf(out, "%.*Lg", digits_of(tensor->type), tensor_get(tensor, i));
@@ -126,7 +128,7 @@ static void add_tensor(struct str *out, const Onnx__TensorProto *proto, const ch
         str_printf(out, " %s =", name);
     str_add(out, " {");
     if (count <= MODEL_TEXT_ELEMENTS && model_tensor_read(proto, &tensor, NULL) == 0) {
-        model_text_elements(out, &tensor, MODEL_TEXT_ELEMENTS);
+        model_text_elements(out, &tensor, NULL, MODEL_TEXT_ELEMENTS);
         tensor_release(&tensor);
     } else {
         str_add(out, "...");

@@ -14,8 +14,10 @@ enum { MODEL_TEXT_ELEMENTS = 64 }; /* a constant with more elements is large */
 /* Appends the text. After `limit` bytes it is cut off, with a comment; 0 means no limit. */
 void model_text(struct str *out, const struct model *model, size_t limit);
 
-/* Appends the elements as "1, 2.5, nan": at most `most` of them, then "...". Strings are quoted. */
-void model_text_elements(struct str *out, const struct tensor *tensor, size_t most);
+/* Appends the elements as "1, 2.5, nan": at most `most` of them, then "...". Strings are quoted. One whose
+ * hard bound is infinite is "?"; `hard` may be NULL. */
+void model_text_elements(struct str *out, const struct tensor *tensor, const struct tensor *hard,
+                         size_t most);
 
 /* Returns the name of an ONNX element type in ONNX text: "float", "int64", "float16". */
 const char *model_text_type(int type);

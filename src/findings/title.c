@@ -240,7 +240,7 @@ static bool add_values(struct str *out, struct str *items, const struct blamed *
         if (said) {
             bool plain = data->type == DTYPE_FLOAT;
             str_printf(out, " of %s%s", plain ? "" : model_text_type((int)data->type), plain ? "" : " ");
-            model_text_elements(out, data, 1);
+            model_text_elements(out, data, NULL, 1);
         }
         tensor_release(&own);
     }

@@ -23,7 +23,8 @@ static const struct verdict *final_verdict(const struct bundle_case *which)
     return which->engines[0].verdict;
 }
 
-static void add_value(struct str *out, const char *what, const struct value *value, size_t around)
+static void add_value(struct str *out, const char *what, const struct value *value, const struct tensor *hard,
+                      size_t around)
 {
     char shape[SHAPE_TEXT_SIZE];
     if (value->kind != VALUE_TENSOR) {
@@ -35,7 +36,7 @@ static void add_value(struct str *out, const char *what, const struct value *val
     str_printf(out, "%-9s %s%s ", what, model_text_type((int)tensor->type), tensor->shape.rank ? shape : "");
     if (around < SHOWN_ELEMENTS || around >= tensor->count) {
         str_add(out, "{");
-        model_text_elements(out, tensor, SHOWN_ELEMENTS);
+        model_text_elements(out, tensor, hard, SHOWN_ELEMENTS);
         str_add(out, "}\n");
         return;
     }
@@ -47,6 +48,19 @@ static void end_block(struct str *out, struct str *block)
 {
     markdown_block(out, "", block->data);
     str_release(block);
+}
+
+static const struct tensor *bounds_of(const struct result *reference, size_t k)
+{
+    return reference->bounds && reference->bounds[k].present ? &reference->bounds[k].hard : NULL;
+}
+
+static bool some_unjudged(const struct tensor *hard)
+{
+    for (size_t i = 0; hard && i < hard->count; i++)
+        if (isinf(tensor_get(hard, i)))
+            return true;
+    return false;
 }
 
 /* The answer that is expected beside the one that came. */
@@ -70,10 +84,12 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
     struct str block;
     str_init(&block);
     if (known)
-        add_value(&block, "expected", &reference->outputs[k], verdict->element);
+        add_value(&block, "expected", &reference->outputs[k], bounds_of(reference, k), verdict->element);
     if (came)
-        add_value(&block, "actual", &result->outputs[k], verdict->element);
+        add_value(&block, "actual", &result->outputs[k], NULL, verdict->element);
     end_block(out, &block);
+    if (known && some_unjudged(bounds_of(reference, k)))
+        str_add(out, "An element `?` is not judged: ONNX leaves it open, or rounding decides it.\n\n");
 }
 
 /* The same output of the rewritten form; where it chooses among rows, its elements are elsewhere. */
@@ -92,9 +108,10 @@ static void add_rewritten_answers(struct str *out, const struct bundle_case *whi
     struct str block;
     str_init(&block);
     if (reference && k < reference->count)
-        add_value(&block, "expected", &reference->outputs[k], rows ? 0 : verdict->element);
+        add_value(&block, "expected", &reference->outputs[k], bounds_of(reference, k),
+                  rows ? 0 : verdict->element);
     if (result && k < result->count)
-        add_value(&block, "actual", &result->outputs[k], rows ? 0 : verdict->element);
+        add_value(&block, "actual", &result->outputs[k], NULL, rows ? 0 : verdict->element);
     str_add(out, "The same output of the rewritten form:\n\n");
     end_block(out, &block);
 }
@@ -172,7 +189,7 @@ static void add_inputs(struct str *out, const struct test_case *test)
     struct str block;
     str_init(&block);
     for (size_t i = 0; i < test->n_inputs; i++)
-        add_value(&block, test->inputs[i].name ? test->inputs[i].name : "?", &test->inputs[i], 0);
+        add_value(&block, test->inputs[i].name ? test->inputs[i].name : "?", &test->inputs[i], NULL, 0);
     str_add(out, "Inputs:\n\n");
     end_block(out, &block);
 }
@@ -205,7 +222,7 @@ static void add_weights(struct str *out, const struct case_gradient *asked)
     struct str block;
     str_init(&block);
     for (size_t i = 0; i < asked->n_upstream; i++)
-        add_value(&block, asked->upstream[i].name, &asked->upstream[i], 0);
+        add_value(&block, asked->upstream[i].name, &asked->upstream[i], NULL, 0);
     end_block(out, &block);
 }
 

@@ -5,7 +5,22 @@ static const char *kind_name(enum value_kind kind)
     return kind == VALUE_TENSOR ? "a tensor" : kind == VALUE_SEQUENCE ? "a sequence" : "nothing";
 }
 
-static enum golden compare_tensor(const struct tensor *expected, const struct tensor *actual, bool values,
+/* The actual elements, or where they are not compared the expected ones. NULL: there is no mask. */
+static int take_compared(struct tensor *compared, const struct tensor *expected, const struct tensor *actual,
+                         const struct value *mask)
+{
+    tensor_init(compared);
+    if (!mask || mask->kind != VALUE_TENSOR || !dtype_is_real(actual->type) ||
+        !shape_equal(&mask->tensors[0].shape, &actual->shape) || tensor_copy(compared, actual, NULL))
+        return -1;
+    for (size_t i = 0; i < compared->count; i++)
+        if (tensor_get(&mask->tensors[0], i) == 0)
+            tensor_set(compared, i, tensor_get(expected, i));
+    return 0;
+}
+
+static enum golden compare_tensor(const struct tensor *expected, const struct tensor *actual,
+                                  const struct value *mask, bool values,
                                   const struct metrics_tolerance *tolerance, struct str *why)
 {
     char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
@@ -21,7 +36,10 @@ static enum golden compare_tensor(const struct tensor *expected, const struct te
     if (!values)
         return GOLDEN_PASS;
     struct metrics_difference difference;
-    metrics_compare(expected, actual, tolerance, &difference);
+    struct tensor compared;
+    bool masked = !take_compared(&compared, expected, actual, mask);
+    metrics_compare(expected, masked ? &compared : actual, tolerance, &difference);
+    tensor_release(&compared);
     if (difference.close)
         return GOLDEN_PASS;
     str_printf(why, "differs in %zu of %zu elements", difference.beyond, difference.count);
@@ -33,7 +51,8 @@ static enum golden compare_tensor(const struct tensor *expected, const struct te
     return difference.nan_mismatch ? GOLDEN_NAN : GOLDEN_WRONG;
 }
 
-static enum golden compare_value(const struct value *expected, const struct value *actual, bool values,
+static enum golden compare_value(const struct value *expected, const struct value *actual,
+                                 const struct value *mask, bool values,
                                  const struct metrics_tolerance *tolerance, struct str *why)
 {
     if (expected->kind != actual->kind) {
@@ -45,7 +64,8 @@ static enum golden compare_value(const struct value *expected, const struct valu
         return GOLDEN_SHAPE;
     }
     for (size_t i = 0; i < expected->count; i++) {
-        enum golden word = compare_tensor(&expected->tensors[i], &actual->tensors[i], values, tolerance, why);
+        enum golden word =
+            compare_tensor(&expected->tensors[i], &actual->tensors[i], mask, values, tolerance, why);
         if (word != GOLDEN_PASS)
             return word;
     }
@@ -68,7 +88,8 @@ enum golden golden_compare(const struct expected *expected, const struct value *
         const char *name = wanted->name ? wanted->name : got->name;
         str_clear(why);
         str_printf(why, "output %s ", name ? name : "?");
-        enum golden word = compare_value(wanted, got, values, tolerance, why);
+        enum golden word =
+            compare_value(wanted, got, expected->masks ? &expected->masks[i] : NULL, values, tolerance, why);
         if (word != GOLDEN_PASS)
             return word;
     }

@@ -16,7 +16,8 @@ enum golden { GOLDEN_PASS, GOLDEN_WRONG, GOLDEN_NAN, GOLDEN_SHAPE, GOLDEN_DTYPE,
 struct expected {
     size_t count;
     const struct value *values;
-    const size_t *places; /* which output each is; NULL: the first is output 0 and so on */
+    const size_t *places;      /* which output each is; NULL: the first is output 0 and so on */
+    const struct value *masks; /* one for each: false where an element is not compared (test_case.masks) */
 };
 static inline size_t expected_place(const struct expected *expected, size_t number)
 {

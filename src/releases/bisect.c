@@ -127,7 +127,8 @@ static void hold_against_answer(const struct work *work, const struct result *re
     else if (result->outcome == OUTCOME_OK) {
         struct dispute dispute;
         struct verdict held = *verdict;
-        struct expected expected = {.count = work->test->n_outputs, .values = work->test->outputs};
+        struct expected expected = {
+            .count = work->test->n_outputs, .values = work->test->outputs, .masks = work->test->masks};
         expectation_dispute(&dispute, &expected, work->panel.reference >= 0 ? &work->reference : NULL, result,
                             !work->test->random, &metrics_conformance);
         expectation_decide(&held, &dispute, &(struct expectation_known){.moved = INFINITY});

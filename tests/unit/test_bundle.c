@@ -361,10 +361,9 @@ static void answers_spare_what_is_not_to_blame(void **state)
     (void)state;
     /* Element 1, -2 where 2 is expected, is to be judged; element 2 is 7 where 3 is expected. */
     static const struct {
-        double hard, last, due;
-    } rows[] = {
-        {INFINITY, 0, -2}, {4, 0, -2}, {3.9, 0, 2}, {0, 0, 2}, {NAN, 0, 2}, {INFINITY, INFINITY, 2},
-    };
+        double hard;
+        bool compared;
+    } rows[] = {{INFINITY, false}, {4, false}, {3.9, true}, {0, true}, {NAN, true}};
     char root[] = "/tmp/assay-bundle-XXXXXX";
     assert_non_null(mkdtemp(root));
     char *folder = file_join(root, "one");
@@ -378,13 +377,14 @@ static void answers_spare_what_is_not_to_blame(void **state)
                                 .n_engines = 1,
                                 .engines = &engine};
     tensor_set(&scene.result.outputs[0].tensors[0], 2, 7);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* the last would tell nothing */
+    tensor_set(&scene.reference.bounds[0].hard, 0, INFINITY);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tensor_set(&scene.reference.bounds[0].hard, 1, rows[i].hard);
-        tensor_set(&scene.reference.bounds[0].hard, 2, rows[i].last);
         assert_int_equal(bundle_write(USERS_PATH, folder, &which, true, NULL), 0);
-        assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, rows[i].due);
+        assert_tensor(folder, "test_data_set_0/output_0.pb", DTYPE_FLOAT, 2);
+        assert_tensor(folder, "test_data_set_0/mask_0.pb", DTYPE_BOOL, rows[i].compared);
     }
-    /* An answer of another shape, or none, has nothing to take over. */
+    /* An answer of another shape, or none, leaves the bounds alone to say it. */
     tensor_set(&scene.reference.bounds[0].hard, 1, INFINITY);
     scene.result.outputs[0].tensors[0].shape = (struct shape){2, {1, 3}};
     assert_int_equal(bundle_write(USERS_PATH, folder, &which, true, NULL), 0);
