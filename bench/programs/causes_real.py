@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """causes_real.py BUILD yes|no: the parameter that `assay localize --method causal` names for known bugs of real engines,
-beside the one that the write-up names (causes.tsv beside the cases: case, engine, parameter; several that the write-up
+beside the one that the write-up names (parameters.tsv beside the cases: case, engine, parameter; several that the write-up
 names are joined by |, - is none). With yes only ten cases. An engine that is not there, or a case that does not fail on
 it, is said and not counted. The last line is `named N of M`."""
 import json
@@ -14,7 +14,7 @@ assay = os.path.join(build, "src/cli/assay")
 
 
 def rows(folder):
-    with open(os.path.join(folder, "causes.tsv")) as file:
+    with open(os.path.join(folder, "parameters.tsv")) as file:
         for line in file:
             if line.strip() and not line.startswith("case\t"):
                 case, engine, parameter = line.rstrip("\n").split("\t")
@@ -37,7 +37,7 @@ def look(case, engine):
 
 right = many = 0
 seconds = 0.0
-table = [row for folder in ("tests/known-bugs", "docs/found") for row in rows(folder)]
+table = [row for folder in ("tests/known-bugs", os.path.join(build, "tests/found/cases")) for row in rows(folder)]
 print(f"{'real bug':<48} {'engine':<22} {'written up':<24} {'named':<24} {'s':>5} right")
 for case, engine, parameter in table[:: max(1, len(table) // 10)] if quick else table:
     start = time.time()

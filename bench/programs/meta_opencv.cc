@@ -118,7 +118,7 @@ bool run(const meta_case *one, std::vector<cv::Mat> &results)
 }
 
 /* CumSum of 4.6 writes and reads outside its tensors where dimensions stand on both sides of the axis
- * (docs/found/opencv/cumsum-middle-axis): its results vary from run to run. */
+ * (found/opencv/cumsum-middle-axis): its results vary from run to run. */
 bool corrupts(const meta_case *one)
 {
     return CV_VERSION_MAJOR * 100 + CV_VERSION_MINOR <= 406 && std::strcmp(one->name, "CumSum") == 0;

@@ -140,7 +140,7 @@ static bool slices_nothing_backwards(const Onnx__GraphProto *graph, const Onnx__
 /*
  * libonnx 1.12 infers ConvTranspose against the text: with output_shape it forgets batch and channels, with
  * SAME_UPPER and SAME_LOWER it adds output_padding. Everything behind one follows it. libonnx 1.17 reads the
- * axes of Pad as int64 though they may be int32 (docs/found/onnxruntime/pad-axes-int32), and a Slice that
+ * axes of Pad as int64 though they may be int32 (found/onnxruntime/pad-axes-int32), and a Slice that
  * goes backwards takes one element from an axis of none.
  */
 static bool inference_is_right(const struct model *model)

@@ -10,7 +10,7 @@
  *     operators = Pad
  *     attribute = mode=wrap
  *     cause     = Pad with mode wrap leaves elements unwritten where the pad is larger than the axis
- *     case      = docs/found/onnxruntime/pad-wrap-turns
+ *     case      = found/onnxruntime/pad-wrap-turns
  *
  * An issue matches a finding when all its conditions hold. Conditions never look at text that Assay itself
  * writes; `message` is about the engine's own message. An issue without a condition beyond its operators is

@@ -118,7 +118,7 @@ static bool is_made(const Onnx__GraphProto *graph, const char *name)
 
 /* An output goes, or becomes the value that stands for it; only what a node makes is an output, of a model or
  * a body: that a body may hand on what it was given is not said for values from outside, and engines stumble
- * over its inputs (docs/found/onnxruntime/loop-turn-as-output), which would be another fault than the one
+ * over its inputs (found/onnxruntime/loop-turn-as-output), which would be another fault than the one
  * to be shown. */
 static bool replace_output(struct model *model, Onnx__GraphProto *graph, const char *from, const char *to)
 {

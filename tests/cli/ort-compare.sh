@@ -13,4 +13,4 @@ assay compare "$abs" -e onnxruntime@1.30.0 -e identity --data labelled
 assay compare "$abs" -e onnxruntime@1.30.0 -e onnxruntime@1.30.0:opt=none -n 3
 assay compare "$cases/node/test_softmax_example/model.onnx" -e onnxruntime@1.30.0 -e onnxruntime@1.12.0 -n 3
 # Two outputs, of which only the first differs, in the first sample.
-assay compare "$source/docs/found/onnxruntime/maxpool-quantize-indices/model.onnx" --data "$source/docs/found/onnxruntime/maxpool-quantize-indices/test_data_set_0" -e onnxruntime@1.30.0 -e onnxruntime@1.30.0:opt=none
+assay compare "$build/tests/found/cases/onnxruntime/maxpool-quantize-indices/model.onnx" --data "$build/tests/found/cases/onnxruntime/maxpool-quantize-indices/test_data_set_0" -e onnxruntime@1.30.0 -e onnxruntime@1.30.0:opt=none

@@ -1,16 +1,17 @@
 /*
- * Makes a case of docs/found from its text.
+ * Makes cases of found/ from their text.
  *
- *     found_make FOLDER
+ *     found_make [--into DIR] FOLDER...
  *
- * FOLDER/case.txt holds the model in ONNX's text form, a line "---", and the values of each input: its name,
+ * FOLDER, found/ENGINE/NAME, holds case.txt, and the rest is written there, or to DIR/ENGINE/NAME. case.txt
+ * has the model in ONNX's text form, a line "---", and the values of each input: its name,
  * then numbers ("nan", "inf", "-inf" and "VALUE*COUNT" too); types and shapes are those of the model, so its
  * inputs need fixed dims. A first line "rewriting RULE@SITE" there is applied to the case
  * (rules/rewriting.h): the text form has no sparse tensors, for example. A line "gradient SEED" makes it a
- * case about gradients (case/case_gradient.h). Written are FOLDER/model.onnx and FOLDER/test_data_set_0 with
- * the inputs and the outputs that the reference finds, or FOLDER/gradient with its gradients; these are
- * printed. Elements that the ONNX text leaves open have no right value: such a case is kept without outputs
- * and passes where it runs.
+ * case about gradients (case/case_gradient.h). Written are model.onnx and test_data_set_0 with the inputs and
+ * the outputs that the reference finds, or `gradient` with its gradients; these are printed. Elements that
+ * the ONNX text leaves open have no right value: such a case is kept without outputs and passes where it
+ * runs.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -157,39 +158,63 @@ static int make_from_lines(const char *folder, struct model *model, const char *
     return status;
 }
 
-int main(int argc, char **argv)
+/* DIR/ENGINE/NAME for found/ENGINE/NAME. The caller frees it. */
+static char *target_of(const char *into, const char *folder)
 {
-    struct error err = {0};
     struct str path;
-    char *text = NULL, *lines = NULL;
+    str_init(&path);
+    const char *name = strrchr(folder, '/'), *engine = name;
+    while (engine && engine > folder && engine[-1] != '/')
+        engine--;
+    str_printf(&path, "%s/%s", into ? into : folder, into && engine ? engine : into ? folder : ".");
+    return path.data;
+}
+
+static int make_folder(const char *folder, const char *target, struct error *err)
+{
+    char *path = file_join(folder, "case.txt"), *text = NULL, *lines = NULL;
     uint8_t *packed = NULL;
     struct model *model = NULL;
     size_t size;
-    int status = -1;
-    str_init(&path);
-    if (argc != 2) {
-        fprintf(stderr, "usage: found_make FOLDER\n");
-        return 2;
-    }
-    str_printf(&path, "%s/case.txt", argv[1]);
-    if (file_read(path.data, MAX_TEXT, &text, &size, &err))
+    int status = file_read(path, MAX_TEXT, &text, &size, err);
+    if (status)
         goto out;
     if (!(lines = strstr(text, "\n---\n"))) {
-        error_set(&err, ERROR_INVALID, "no line --- before the inputs");
+        status = error_set(err, ERROR_INVALID, "no line --- before the inputs");
         goto out;
     }
     *lines = '\0';
-    if (onnx_parse_text(text, &packed, &size, &err) || model_parse(&model, packed, size, &err))
+    status = onnx_parse_text(text, &packed, &size, err) || model_parse(&model, packed, size, err) ||
+             file_make_folders(target, err);
+    if (status)
         goto out;
-    status = make_from_lines(argv[1], model, lines + strlen("\n---\n"), &err);
+    status = make_from_lines(target, model, lines + strlen("\n---\n"), err);
     /* A model that must be refused is written all the same, and the reason shown. */
-    if (onnx_check(packed, size, &err) < 0)
+    if (onnx_check(packed, size, err) < 0)
         status = -1;
 out:
-    if (status)
-        fprintf(stderr, "%s: %s\n", argv[1], err.message);
     free(packed);
     free(text);
-    str_release(&path);
-    return status ? 1 : 0;
+    free(path);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *into = argc > 2 && strcmp(argv[1], "--into") == 0 ? argv[2] : NULL;
+    int first = into ? 3 : 1, failed = 0;
+    if (argc <= first) {
+        fprintf(stderr, "usage: found_make [--into DIR] FOLDER...\n");
+        return 2;
+    }
+    for (int i = first; i < argc; i++) {
+        struct error err = {0};
+        char *target = target_of(into, argv[i]);
+        if (make_folder(argv[i], target, &err)) {
+            fprintf(stderr, "%s: %s\n", argv[i], err.message);
+            failed = 1;
+        }
+        free(target);
+    }
+    return failed;
 }

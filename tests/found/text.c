@@ -1,5 +1,5 @@
 /*
- * A generated case in the form of docs/found/ENGINE/NAME/case.txt: where writing up a finding starts.
+ * A generated case in the form of found/ENGINE/NAME/case.txt: where writing up a finding starts.
  *
  *     found_text RECIPE >case.txt         e.g. found_text "one seed=1 index=486"
  *     found_text RECIPE FOLDER            model.onnx and the inputs, for `assay reduce` and the like

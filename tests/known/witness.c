@@ -2,12 +2,13 @@
  * The witnesses of known issues.
  *
  *     known_witness record FOLDER LABEL...
- *     known_witness check KNOWN ROOT FOLDER...
+ *     known_witness check KNOWN FOLDER=PLACE...
  *
- * record runs the cases in FOLDER (docs/found/ENGINE) on the engines, in their order, and prints the facts of
+ * record runs the cases in FOLDER (found/ENGINE) on the engines, in their order, and prints the facts of
  * the first finding that each case gives: this is FOLDER/facts.json, one case a line. check runs no engine:
- * it reads the files in KNOWN and FOUND/ENGINE/facts.json, and asks that the recorded nodes are those of the
- * model, and that each issue matches the case that it names and no other issue's.
+ * it reads the files in KNOWN and the facts.json of each FOLDER, which lies in PLACE with its cases, and asks
+ * that the recorded nodes are those of the model, and that each issue matches the case that it names and no
+ * other issue's.
  */
 #include "base/file.h"
 #include "base/memory.h"
@@ -178,16 +179,18 @@ static void check_nodes(struct check *check, const struct witness *witness, cons
     str_release(&is);
 }
 
-static int read_witnesses(struct check *check, const char *root, const char *folder, struct error *err)
+static int read_witnesses(struct check *check, const char *argument, struct error *err)
 {
     struct str path;
     struct arena arena;
     const struct json_value *top;
+    const char *equals = strchr(argument, '='), *place = equals ? equals + 1 : argument;
+    int length = (int)(equals ? equals - argument : (ptrdiff_t)strlen(argument));
     char *data;
     size_t size;
     str_init(&path);
     arena_init(&arena);
-    str_printf(&path, "%s/%s/facts.json", root, folder);
+    str_printf(&path, "%s/facts.json", place);
     int status = file_read(path.data, FACTS_LIMIT, &data, &size, err);
     if (!status) {
         status = json_read(&arena, data, size, &top, err);
@@ -198,11 +201,11 @@ static int read_witnesses(struct check *check, const char *root, const char *fol
         struct witness *witness = &check->items[check->count++];
         *witness = (struct witness){0};
         str_clear(&path);
-        str_printf(&path, "%s/%s", folder, item->name);
+        str_printf(&path, "%.*s/%s", length, argument, item->name);
         witness->document = memory_strdup(path.data);
         status = facts_from_json(&witness->facts, item, err);
         str_clear(&path);
-        str_printf(&path, "%s/%s/%s", root, folder, item->name);
+        str_printf(&path, "%s/%s", place, item->name);
         if (!status)
             check_nodes(check, witness, path.data);
     }
@@ -251,8 +254,8 @@ static int check_all(int argc, char **argv, struct error *err)
     }
     if (names)
         file_names_free(names, count);
-    for (int i = 2; i < argc && !status; i++)
-        status = read_witnesses(&check, argv[1], argv[i], err);
+    for (int i = 1; i < argc && !status; i++)
+        status = read_witnesses(&check, argv[i], err);
     note_witnessed(&check);
     for (size_t i = 0; i < check.known.count && !status; i++)
         check_issue(&check, &check.known.items[i]);
@@ -277,11 +280,11 @@ int main(int argc, char **argv)
     int status = -1;
     if (argc > 3 && text_equal(argv[1], "record"))
         status = record(argc - 2, argv + 2, &err);
-    else if (argc > 4 && text_equal(argv[1], "check"))
+    else if (argc > 3 && text_equal(argv[1], "check"))
         status = check_all(argc - 2, argv + 2, &err);
     else
         error_set(&err, ERROR_USAGE,
-                  "usage: known_witness record FOLDER LABEL... | check KNOWN ROOT FOLDER...");
+                  "usage: known_witness record FOLDER LABEL... | check KNOWN FOLDER=PLACE...");
     if (status < 0)
         fprintf(stderr, "known_witness: %s\n", err.message);
     return status < 0 ? 2 : status;

@@ -130,7 +130,7 @@ static void states_have_details(void **state)
         {STATE_UNCHANGED, "no", "new new []|"},
         {STATE_BUNDLED, NULL, "bundled bundled []|"},
         {STATE_UNCHANGED, NULL, "bundled bundled []|"},
-        {STATE_KNOWN, "docs/found/a b: c", "known: docs/found/a b: c known [docs/found/a b: c]|"},
+        {STATE_KNOWN, "found/a b: c", "known: found/a b: c known [found/a b: c]|"},
         {STATE_FAILED, "at load: no", "failed: at load: no failed [at load: no]|"},
         {STATE_FAILED, "", "failed failed []|"},
         {STATE_GONE, NULL, "gone gone []|"},
