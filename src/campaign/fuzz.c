@@ -455,7 +455,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
 {
     bool found;
     if (fuzz_state_load(&fuzz->state, fuzz->store, &fuzz->source, &found, err) ||
-        known_again(&fuzz->known, fuzz->store, err) || fuzz_recount(fuzz->status, fuzz->store, err))
+        known_again(&fuzz->known, fuzz->store, false, err) || fuzz_recount(fuzz->status, fuzz->store, err))
         return -1;
     fuzz->before = fuzz->status->elapsed;
     fuzz->source.kind->plan(fuzz->source.self, &fuzz->range);
@@ -464,7 +464,8 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
     tell_watcher(fuzz); /* of the beginning, as the first case may take long */
     if (!found && (run_probe_finds(fuzz, err) || fuzz->stop || begin_range(fuzz, err)))
         return fuzz->stop ? 0 : -1;
-    if (fuzz_run_ranges(fuzz, err) || fuzz_keep(fuzz, true, err))
+    if (fuzz_run_ranges(fuzz, err) || fuzz_keep(fuzz, true, err) ||
+        known_again(&fuzz->known, fuzz->store, true, err) || fuzz_recount(fuzz->status, fuzz->store, err))
         return -1;
     return fuzz_note_engines(fuzz, (int64_t)fuzz->status->cases, err) || publish(fuzz, err) ? -1 : 0;
 }

@@ -235,7 +235,7 @@ int fuzz_take_part(struct fuzz *fuzz, struct error *err)
     fuzz->sharing = true;
     if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, &fuzz->folder,
                          &fuzz->state, &fuzz->source, fuzz->status, err) ||
-        known_again(&fuzz->known, fuzz->store, err) || fuzz_note_engines(fuzz, -1, err) ||
+        known_again(&fuzz->known, fuzz->store, false, err) || fuzz_note_engines(fuzz, -1, err) ||
         share_probe_finds(fuzz, err))
         return -1;
     int status = fuzz_run_ranges(fuzz, err);

@@ -284,6 +284,7 @@ static int take(void *context, const struct stored *stored, struct error *err)
     const char *document = stored->state == STATE_KNOWN ? stored->detail : NULL;
     str_init(&status);
     if (!document && !known_facts(&facts, writer->store, stored->signature, NULL)) {
+        facts.undiagnosed = false; /* as far as it is known now */
         const struct known_issue *issue = known_find(&writer->known, &facts);
         if (issue) {
             document = known_document(issue);
@@ -485,6 +486,7 @@ static int explain(struct writer *writer, const struct settings *settings, struc
     if (!status)
         status = known_facts(&facts, writer->store, named.signature, err);
     if (!status) {
+        facts.undiagnosed = false;
         explain_facts(writer->out, &writer->known, &facts);
         facts_release(&facts);
     }
@@ -550,7 +552,7 @@ static int mute(const struct settings *settings, const char *folder, struct stor
         status = known_read_in(&known, file.in, file.name,
                                settings->known ? KNOWN_OF_USER : KNOWN_OF_CAMPAIGN, err);
     if (!status)
-        status = known_again(&known, store, err);
+        status = known_again(&known, store, true, err);
     char *path = folder_path(file.in, file.name);
     if (!status)
         wrap_printf(stdout, "%s%s is now a known issue, in %s\n", muted.entry.data, muted.name, path);

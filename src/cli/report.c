@@ -354,7 +354,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct known_files files = {settings->known, folder, settings->no_known};
     int status = known_open(&known, &files, err);
     if (status == 0)
-        status = known_again(&known, store, err);
+        status = known_again(&known, store, false, err);
     if (status == 0)
         status = store_list(store, &filter, add_task, &tasks, err);
     if (status == 0 && settings->show && !tasks.count)

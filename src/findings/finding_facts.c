@@ -266,6 +266,7 @@ static void init(struct finding_facts *facts)
                                     .version = "",
                                     .name = "",
                                     .cause = "",
+                                    .parameter = "",
                                     .stage = "",
                                     .message = "",
                                     .expected = NAN,

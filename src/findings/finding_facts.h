@@ -51,12 +51,14 @@ struct fact_node {
 /* Texts live in the arena; none is NULL. facts_release frees it all. */
 struct finding_facts {
     struct arena arena;
-    const char *engine;  /* label: "onnxruntime@1.12.0:opt=all" */
-    const char *like;    /* the engine that it is another build of, or "" */
-    const char *version; /* as the engine reports it */
-    const char *name;    /* of the finding (findings/signature.h), or "" */
-    const char *cause;   /* key of its cause, as known_cause_text writes it; "" before it is diagnosed */
-    bool gradient;       /* gradients were asked for, in place of outputs */
+    const char *engine;    /* label: "onnxruntime@1.12.0:opt=all" */
+    const char *like;      /* the engine that it is another build of, or "" */
+    const char *version;   /* as the engine reports it */
+    const char *name;      /* of the finding (findings/signature.h), or "" */
+    const char *cause;     /* key of its cause, as known_cause_text writes it; "" before it is diagnosed */
+    const char *parameter; /* the one to blame, as far as experiments showed it, or "" */
+    bool undiagnosed;      /* experiments will be made, and may tell it from others of its name */
+    bool gradient;         /* gradients were asked for, in place of outputs */
     enum symptom symptom;
     const char *stage;    /* where an engine refused or died: "load", "run" ...; else "" */
     const char *message;  /* the engine's own error message, or "" */

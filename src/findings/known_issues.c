@@ -400,7 +400,8 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     } texts[] = {{"engine", &issue->engine},
                  {"cause", &issue->cause},
                  {"case", &issue->document},
-                 {"same-cause", &issue->same_cause}};
+                 {"same-cause", &issue->same_cause},
+                 {"parameter", &issue->parameter}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (text_equal(key, texts[i].key)) {
             *texts[i].text = arena_strdup(arena, value);
@@ -445,7 +446,8 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
                ? condition < 0 ? -1 : 0
                : error_set(
                      err, ERROR_FORMAT,
-                     "no key '%.40s'; there are engine, finding, same-cause, from, until, knobs, symptom, "
+                     "no key '%.40s'; there are engine, finding, same-cause, parameter, from, until, knobs, "
+                     "symptom, "
                      "asked, stage, "
                      "signal, operators, opset, factor, expected, got, message, cause, case and, with or "
                      "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
@@ -489,6 +491,7 @@ static int begin(struct reader *reader, const char *name, int line, struct error
         .cause = "",
         .document = "",
         .same_cause = "",
+        .parameter = "",
         .from = "",
         .until = "",
         .opset = {-INFINITY, INFINITY},

@@ -101,6 +101,7 @@ struct known_issue {
     size_t n_names;
     const char **names;
     const char *same_cause; /* as known_cause_text writes it, or "" */
+    const char *parameter;  /* one with a name is not it where another parameter is to blame; or "" */
     const char *file;
     int line;
     bool accepted;            /* not Assay's own: its findings do not count against the engine */
@@ -190,8 +191,12 @@ const char *known_document(const struct known_issue *issue);
 int known_mark(const struct known_issues *known, struct store *store, const char *signature,
                struct finding_facts *facts, struct error *err);
 
-/* Tries the issues on all findings of the store that are not known yet. */
-int known_again(const struct known_issues *known, struct store *store, struct error *err);
+/*
+ * Tries the issues on all findings of the store that are not known yet. One that has the name of a muted
+ * finding, and whose parameter to blame is not known yet, is known when that is the end of it (`last`), as
+ * nobody will look into it.
+ */
+int known_again(const struct known_issues *known, struct store *store, bool last, struct error *err);
 
 /*
  * Reads the facts of a finding from the store, with its name and its cause. Fails with ERROR_NOT_FOUND when

@@ -411,10 +411,14 @@ static bool group_fits(const struct known_issue *issue, const char *text, const 
     return true;
 }
 
+/* Two bugs of an operator may have one name. Where a parameter is to blame for the muted one, a finding of
+ * that name is another bug when another parameter is, and that is waited for. */
 static bool is_named_finding(const struct known_issue *issue, const struct finding_facts *facts)
 {
     bool listed = issue->n_names && is_listed(issue->names, issue->n_names, facts->name);
-    return listed || (*issue->same_cause && text_equal(issue->same_cause, facts->cause));
+    bool other = *issue->parameter && !text_equal(issue->parameter, facts->parameter) &&
+                 (*facts->parameter || facts->undiagnosed);
+    return (listed && !other) || (*issue->same_cause && text_equal(issue->same_cause, facts->cause));
 }
 
 static bool groups_fit(const struct known_issue *issue, const struct finding_facts *facts)
@@ -444,7 +448,7 @@ const char *known_misfit(const struct known_issue *issue, const struct finding_f
     if (!engine_fits(issue, facts))
         return "engine, from, until or knobs";
     if (known_is_of_findings(issue) && !is_named_finding(issue, facts))
-        return "finding and same-cause";
+        return "finding with its parameter, and same-cause";
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (!checks[i].fits)
             return checks[i].key;

@@ -41,6 +41,8 @@ static int identify(struct finding_facts *facts, struct store *store, const char
     known_cause_text(&cause, key.data);
     facts->name = arena_strdup(&facts->arena, signature.name);
     facts->cause = arena_strdup(&facts->arena, cause.data);
+    facts->parameter = arena_strdup(&facts->arena, evidence.parameter);
+    facts->undiagnosed = !*evidence.main; /* which all have that were looked into */
     evidence_release(&evidence);
     str_release(&key);
     str_release(&cause);
@@ -101,7 +103,7 @@ static int note_finding(void *context, const struct stored *stored, struct error
     return 0;
 }
 
-static int look_again(const struct known_issues *known, struct store *store, const char *signature,
+static int look_again(const struct known_issues *known, struct store *store, const char *signature, bool last,
                       struct error *err)
 {
     struct finding_facts facts;
@@ -111,12 +113,13 @@ static int look_again(const struct known_issues *known, struct store *store, con
         return why.code == ERROR_NOT_FOUND || why.code == ERROR_FORMAT
                    ? 0
                    : error_set(err, why.code, "%s", why.message);
+    facts.undiagnosed &= !last;
     int status = mark(store, signature, known_find(known, &facts), err);
     facts_release(&facts);
     return status;
 }
 
-int known_again(const struct known_issues *known, struct store *store, struct error *err)
+int known_again(const struct known_issues *known, struct store *store, bool last, struct error *err)
 {
     struct unknown unknown = {0};
     if (!known->count)
@@ -124,7 +127,7 @@ int known_again(const struct known_issues *known, struct store *store, struct er
     int status = store_list(store, &(struct store_filter){0}, note_finding, &unknown, err);
     for (size_t i = 0; i < unknown.count; i++) {
         if (!status)
-            status = look_again(known, store, unknown.signatures[i], err);
+            status = look_again(known, store, unknown.signatures[i], last, err);
         free(unknown.signatures[i]);
     }
     free(unknown.signatures);
@@ -140,37 +143,57 @@ void known_cause_text(struct str *out, const char *key)
     }
 }
 
-/* The names of the findings that were merged into one. */
-struct merged_names {
-    const char *into; /* its signature */
+/* The names of all findings of one cause, and of those that were merged into them. */
+struct cause_names {
+    struct store *store;
+    const char *key, *first; /* first: the one that was named already */
     struct str *out;
 };
 
-static int add_merged_name(void *context, const struct stored *stored, struct error *err)
+static int add_name(void *context, const struct stored *stored, struct error *err)
 {
-    const struct merged_names *merged = context;
-    (void)err;
-    if (text_equal(stored->same_as, merged->into))
-        str_printf(merged->out, " %s", stored->name);
-    return 0;
+    const struct cause_names *names = context;
+    struct str key;
+    str_init(&key);
+    int status = causes_key(&key, names->store, stored, NULL, err);
+    if (!status && text_equal(key.data, names->key) && !text_equal(stored->name, names->first))
+        str_printf(names->out, " %s", stored->name);
+    str_release(&key);
+    return status;
+}
+
+static int write_parameter(struct str *out, struct store *store, const char *signature, struct error *err)
+{
+    struct finding_evidence evidence;
+    int status = evidence_load(&evidence, store, signature, err);
+    if (!status && *evidence.parameter) {
+        str_add(out, "parameter = ");
+        known_cause_text(out, evidence.parameter);
+        str_add(out, "\n");
+    }
+    evidence_release(&evidence);
+    return status;
 }
 
 int known_write(struct str *out, struct store *store, const struct stored *stored, const char *because,
                 struct error *err)
 {
     struct label_part engine = label_parse(stored->engine).name;
-    struct merged_names merged = {stored->signature, out};
     struct str key;
     str_init(&key);
     int status = causes_key(&key, store, stored, NULL, err);
+    struct cause_names names = {store, key.data, stored->name, out};
     str_printf(out, "[%s]\nengine = %.*s\nfinding = %s", stored->name, (int)engine.length, engine.text,
                stored->name);
     if (!status)
-        status = store_list(store, &(struct store_filter){.merged = true, .gone = true}, add_merged_name,
-                            &merged, err);
+        status =
+            store_list(store, &(struct store_filter){.merged = true, .gone = true}, add_name, &names, err);
     str_add(out, "\nsame-cause = ");
     known_cause_text(out, key.data);
-    str_add(out, "\ncause = ");
+    str_add(out, "\n");
+    if (!status)
+        status = write_parameter(out, store, stored->signature, err);
+    str_add(out, "cause = ");
     known_cause_text(out, because);
     str_add(out, "\n");
     if (*stored->bundle)

@@ -331,15 +331,15 @@ static void a_later_list_is_looked_at(void **state)
     assert_int_equal(known_mark(&none, store, finding.signature, &scene.facts, NULL), 0);
     expect_status(store, finding.signature, "new");
     assert_int_equal(read_text(&known, text, NULL), 0);
-    assert_int_equal(known_again(&known, store, NULL), 0);
+    assert_int_equal(known_again(&known, store, false, NULL), 0);
     expect_status(store, finding.signature, "known: docs/floor");
     /* What has no facts, or damaged ones, stays as it is. */
     finding.signature = "wrong|a|Other";
     assert_int_equal(store_add(store, &finding, NULL, NULL), 0);
-    assert_int_equal(known_again(&known, store, NULL), 0);
+    assert_int_equal(known_again(&known, store, false, NULL), 0);
     expect_status(store, finding.signature, "new");
     assert_int_equal(store_set(store, STORE_FACTS_KEY "wrong|a|Other", "{\"symptom\": \"none\"", NULL), 0);
-    assert_int_equal(known_again(&known, store, NULL), 0);
+    assert_int_equal(known_again(&known, store, false, NULL), 0);
     expect_status(store, finding.signature, "new");
     known_release(&known);
     known_release(&none);
@@ -371,6 +371,7 @@ static void add_diagnosed(struct store *store, const char *signature, const char
     evidence.owner = "Resize";
     evidence.parameter = parameter;
     evidence.value = "cubic";
+    evidence.main = "Resize";
     assert_true(signature_parse(&parsed, signature));
     struct finding finding = {
         .signature = signature, .name = parsed.name, .kind = "wrong", .engine = "a@1:fast=1"};
@@ -406,9 +407,18 @@ static void a_muted_cause_stays_muted(void **state)
     assert_string_equal(known.items[0].cause, "two lines here");
     add_diagnosed(entry.store, alike, "mode", &scene.facts);
     assert_null(known_misfit(&known.items[0], &scene.facts)); /* by its cause */
+    scene.facts.parameter = "axes"; /* by its name, unless another parameter is to blame or may be */
+    scene.facts.name = known.items[0].name;
+    scene.facts.cause = "";
+    assert_non_null(known_misfit(&known.items[0], &scene.facts));
+    scene.facts.parameter = "";
+    assert_null(known_misfit(&known.items[0], &scene.facts));
+    scene.facts.undiagnosed = true;
+    assert_non_null(known_misfit(&known.items[0], &scene.facts));
     add_diagnosed(entry.store, other, "axes", &scene.facts);
-    assert_string_equal(known_misfit(&known.items[0], &scene.facts), "finding and same-cause");
-    assert_int_equal(known_again(&known, entry.store, NULL), 0);
+    assert_string_equal(known_misfit(&known.items[0], &scene.facts),
+                        "finding with its parameter, and same-cause");
+    assert_int_equal(known_again(&known, entry.store, false, NULL), 0);
     struct str status;
     str_init(&status);
     str_printf(&status, "known: %s", known.items[0].name);
