@@ -25,7 +25,7 @@
 #include "base/str.h"
 #include "findings/known_issues.h"
 #include "generate/plan.h"
-#include "releases/probe_file.h"
+#include "probe/probe_file.h"
 #include "trial/trial.h"
 #include "variant.h"
 

@@ -12,7 +12,7 @@
 #include "generate/operator_case.h"
 #include "guide/coverage.h"
 #include "guide/mcts.h"
-#include "releases/probe_file.h"
+#include "probe/probe_file.h"
 #include "rules/rewriting.h"
 
 enum fuzz_strategy { FUZZ_RANDOM, FUZZ_MCTS };

@@ -3,7 +3,7 @@
 #define CLI_DECODE_H
 
 #include "cli/common.h"
-#include "compare/decode.h"
+#include "decode/decode.h"
 
 struct decode_report {
     const char *path;

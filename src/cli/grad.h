@@ -3,8 +3,8 @@
 #define CLI_GRAD_H
 
 #include "cli/common.h"
-#include "compare/gradients.h"
-#include "compare/train.h"
+#include "gradients/gradients.h"
+#include "gradients/train.h"
 
 struct grad_report {
     const char *path;

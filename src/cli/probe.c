@@ -1,7 +1,7 @@
 /* assay probe: finds out which operators, types, opsets and ranks each engine supports. */
 #include "base/memory.h"
 #include "cli/common.h"
-#include "releases/probe_file.h"
+#include "probe/probe_file.h"
 #include "report/probe_report.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct cause_value value_of(const struct examination *look, const struct weighed *one)
+static struct cause_value value_of(const struct examination *look, const struct param_evidence *one)
 {
     const size_t *nodes = look->options->nodes;
     return (struct cause_value){nodes ? nodes[one->node] : one->node, one->param->name, one->present};
@@ -34,8 +34,8 @@ static bool is_other_data(const struct examination *look, const struct param_cha
     return part && part->graph->n_node > 1 && (change->way == WAY_INPUT || change->way == WAY_SPREAD);
 }
 
-static void name_parameter(struct examination *look, const struct weighing *weighing,
-                           const struct weighed *chosen)
+static void name_parameter(struct examination *look, const struct params_evidence *evidence,
+                           const struct param_evidence *chosen)
 {
     struct cause *cause = look->cause;
     const struct param_change *best = &look->changes.items[chosen->best];
@@ -43,16 +43,17 @@ static void name_parameter(struct examination *look, const struct weighing *weig
     cause->n_parameters = 1;
     cause->parameters = arena_array(look->arena, 1, sizeof *cause->parameters);
     cause->parameters[0] = value_of(look, chosen);
-    cause->conditions = arena_array(look->arena, weighing->count, sizeof *cause->conditions);
-    for (size_t i = 0; i < weighing->count; i++)
-        if (weighing->items[i].cures && &weighing->items[i] != chosen)
-            cause->conditions[cause->n_conditions++] = value_of(look, &weighing->items[i]);
+    cause->conditions = arena_array(look->arena, evidence->count, sizeof *cause->conditions);
+    for (size_t i = 0; i < evidence->count; i++)
+        if (evidence->items[i].cures && &evidence->items[i] != chosen)
+            cause->conditions[cause->n_conditions++] = value_of(look, &evidence->items[i]);
     cause->cure = cure_text(look, best);
     cause->same_meaning = best->synonym && best->way != WAY_RESPELLED;
     cause->certain = (!cause->by_data || chosen->apart <= 0) && !is_other_data(look, best);
 }
 
-static void name_set(struct examination *look, const struct weighing *weighing, const struct cause_set *set)
+static void name_set(struct examination *look, const struct params_evidence *evidence,
+                     const struct cause_set *set)
 {
     struct cause *cause = look->cause;
     cause->kind = CAUSE_SET;
@@ -60,7 +61,8 @@ static void name_set(struct examination *look, const struct weighing *weighing, 
     cause->parameters = arena_array(look->arena, set->count, sizeof *cause->parameters);
     for (size_t i = 0; i < set->count; i++) {
         const char *cure = cure_text(look, set->changes[i]);
-        cause->parameters[cause->n_parameters++] = value_of(look, weighing_of(weighing, set->changes[i]));
+        cause->parameters[cause->n_parameters++] =
+            value_of(look, params_evidence_of(evidence, set->changes[i]));
         cause->cure = i ? arena_printf(look->arena, "%s and %s", cause->cure, cure) : cure;
     }
 }
@@ -97,7 +99,7 @@ static bool fix_network(struct examination *look, const struct param_change *con
 
 /* By the cure that is named or, where the network cannot take that, by another one of the same parameter that
  * leaves the shape of the answer as it is. */
-static void fix_parameter(struct examination *look, const struct weighed *chosen)
+static void fix_parameter(struct examination *look, const struct param_evidence *chosen)
 {
     const struct param_change *change = &look->changes.items[chosen->best];
     bool fixed = fix_network(look, &change, 1);
@@ -129,14 +131,14 @@ static bool is_size_one(const struct param_change *change)
 }
 
 /* What matters besides parameters: an element type or a size. */
-static void look_at_form(struct examination *look, struct weighing *weighing)
+static void look_at_form(struct examination *look, struct params_evidence *evidence)
 {
     examination_try_each(look, look->n_params, look->changes.count);
     for (size_t i = look->n_params; i < look->changes.count; i++) {
         const struct param_change *change = &look->changes.items[i];
         if (look->ends[i] != CHANGE_CURES)
             continue;
-        weighing->size_matters |= change->way == WAY_SIZE && !is_size_one(change);
+        evidence->size_matters |= change->way == WAY_SIZE && !is_size_one(change);
         if (!look->cause->form)
             look->cause->form = arena_strdup(look->arena, change->value);
     }
@@ -197,7 +199,7 @@ static bool needs_its_sizes(struct examination *look)
     return needs;
 }
 
-static void try_everything(struct examination *look, struct weighing *weighing)
+static void try_everything(struct examination *look, struct params_evidence *evidence)
 {
     param_changes_init(&look->changes, look->sets[0]);
     look->n_params = look->changes.count;
@@ -205,15 +207,15 @@ static void try_everything(struct examination *look, struct weighing *weighing)
     look->ends = memory_zeroed(look->changes.count + 1, sizeof *look->ends);
     look->apart = memory_zeroed(look->changes.count + 1, sizeof *look->apart);
     examination_try_each(look, 0, look->n_params);
-    weighing_init(weighing, look);
+    params_evidence_init(evidence, look);
     bool sure = false;
-    for (size_t i = 0; i < weighing->count; i++)
-        sure = sure || (weighing->items[i].cures && !(weighing->items[i].apart > 0));
+    for (size_t i = 0; i < evidence->count; i++)
+        sure = sure || (evidence->items[i].cures && !(evidence->items[i].apart > 0));
     if (!sure) /* then no size can be the reason */
-        look_at_form(look, weighing);
+        look_at_form(look, evidence);
 }
 
-static void search_cause(struct examination *look, struct weighing *weighing)
+static void search_cause(struct examination *look, struct params_evidence *evidence)
 {
     struct cause *cause = look->cause;
     struct cause_set set = {0};
@@ -221,21 +223,21 @@ static void search_cause(struct examination *look, struct weighing *weighing)
         cause->text = "the node does not fail by itself, on the inputs it had";
         return;
     }
-    try_everything(look, weighing);
+    try_everything(look, evidence);
     if (look->broken || examination_is_late(look)) {
         cause->text = "there was not enough time to try all values";
         return;
     }
-    const struct weighed *chosen = weighing_choose(weighing, look);
+    const struct param_evidence *chosen = param_to_blame(evidence, look);
     bool any = false;
-    for (size_t i = 0; i < weighing->count; i++)
-        any |= weighing->items[i].cures > 0;
+    for (size_t i = 0; i < evidence->count; i++)
+        any |= evidence->items[i].cures > 0;
     if (!any)
-        cause_set_find(&set, look, weighing);
+        cause_set_find(&set, look, evidence);
     if (chosen)
-        name_parameter(look, weighing, chosen);
+        name_parameter(look, evidence, chosen);
     else if (set.count)
-        name_set(look, weighing, &set);
+        name_set(look, evidence, &set);
     else if (!examination_is_late(look))
         name_operator(look);
     if (chosen && look->options->whole)
@@ -245,19 +247,19 @@ static void search_cause(struct examination *look, struct weighing *weighing)
     cause_set_release(&set);
     cause->of_sizes = needs_its_sizes(look);
     keep_tries(look);
-    cause_describe(look, weighing);
+    cause_describe(look, evidence);
 }
 
 int cause_find(struct cause *cause, struct under_test *test, struct test_case *part,
                const struct cause_options *options, struct arena *arena, struct error *err)
 {
     struct examination look = {.cause = cause, .options = options, .arena = arena, .err = err};
-    struct weighing weighing = {0};
+    struct params_evidence evidence = {0};
     *cause = (struct cause){.text = ""};
     int status = examination_init(&look, test, part);
     if (!status)
-        search_cause(&look, &weighing);
-    weighing_release(&weighing);
+        search_cause(&look, &evidence);
+    params_evidence_release(&evidence);
     status = status || look.broken ? -1 : 0;
     examination_release(&look);
     return status;

@@ -11,7 +11,7 @@
  * A parameter whose change alone cures is necessary for the failure. When several are, the cause is the one
  * that is cured by the same computation, spelled otherwise; then one that means something only for the
  * present value of the other (count_include_pad of pads); then the one with which the failure comes and goes
- * (every other value cures, the default among them), and so on (marks_of in weighing.c). The others are
+ * (every other value cures, the default among them), and so on (marks_of in evidence.c). The others are
  * conditions.
  * When no single change cures, delta debugging looks for the smallest set of changes that does. When none
  * does, the operator fails whatever its parameters. Other element types and sizes are tried, too: where a

@@ -12,7 +12,7 @@ enum { ROUNDS = 8, PAIRS = 400 };
 /* One change a parameter. */
 struct several {
     struct examination *look;
-    const struct weighing *weighing;
+    const struct params_evidence *evidence;
     size_t count;
     const struct param_change **changes;
 };
@@ -22,7 +22,7 @@ static bool cure_together(const struct several *several, const struct param_chan
 {
     double apart;
     return examination_try(several->look, changes, count, &apart) == CHANGE_CURES &&
-           (apart <= 1 || !several->weighing->size_matters);
+           (apart <= 1 || !several->evidence->size_matters);
 }
 
 static long first_cure(void *context, const bool *const *candidates, size_t count)
@@ -45,7 +45,7 @@ static long first_cure(void *context, const bool *const *candidates, size_t coun
 }
 
 /* Whether a change gives its parameter another meaning. */
-static bool is_other_value(const struct examination *look, size_t number, const struct weighed *one)
+static bool is_other_value(const struct examination *look, size_t number, const struct param_evidence *one)
 {
     const struct param_change *change = &look->changes.items[number];
     return change->node == one->node && change->param == one->param && change->way != WAY_RESPELLED &&
@@ -53,8 +53,8 @@ static bool is_other_value(const struct examination *look, size_t number, const 
 }
 
 /* The default, where the parameter has another value; otherwise value number `round`, over and over again. */
-static const struct param_change *choose_value(const struct examination *look, const struct weighed *one,
-                                               size_t round)
+static const struct param_change *choose_value(const struct examination *look,
+                                               const struct param_evidence *one, size_t round)
 {
     const struct param_change *chosen = NULL;
     size_t count = 0;
@@ -74,8 +74,8 @@ static const struct param_change *choose_value(const struct examination *look, c
 static void choose_values(struct several *several, size_t round)
 {
     several->count = 0;
-    for (size_t i = 0; i < several->weighing->count; i++) {
-        const struct param_change *change = choose_value(several->look, &several->weighing->items[i], round);
+    for (size_t i = 0; i < several->evidence->count; i++) {
+        const struct param_change *change = choose_value(several->look, &several->evidence->items[i], round);
         if (change)
             several->changes[several->count++] = change;
     }
@@ -106,8 +106,8 @@ static bool pair(struct several *several)
     for (size_t i = 0; i < look->n_params; i++)
         for (size_t k = i + 1; k < look->n_params && tried < PAIRS; k++) {
             const struct param_change *two[2] = {&look->changes.items[i], &look->changes.items[k]};
-            const struct weighed *a = weighing_of(several->weighing, two[0]),
-                                 *b = weighing_of(several->weighing, two[1]);
+            const struct param_evidence *a = params_evidence_of(several->evidence, two[0]),
+                                        *b = params_evidence_of(several->evidence, two[1]);
             if (a == b || !is_other_value(look, i, a) || !is_other_value(look, k, b))
                 continue;
             if (look->broken || examination_is_late(look))
@@ -122,18 +122,18 @@ static bool pair(struct several *several)
     return false;
 }
 
-void cause_set_find(struct cause_set *set, struct examination *look, const struct weighing *weighing)
+void cause_set_find(struct cause_set *set, struct examination *look, const struct params_evidence *evidence)
 {
-    struct several several = {.look = look, .weighing = weighing};
+    struct several several = {.look = look, .evidence = evidence};
     bool found = false;
-    several.changes = memory_zeroed(weighing->count + 1, sizeof *several.changes);
-    for (size_t round = 0; round < ROUNDS && !found && weighing->count > 1; round++) {
+    several.changes = memory_zeroed(evidence->count + 1, sizeof *several.changes);
+    for (size_t round = 0; round < ROUNDS && !found && evidence->count > 1; round++) {
         if (look->broken || examination_is_late(look))
             break;
         choose_values(&several, round);
         found = narrow(&several);
     }
-    if (!found && weighing->count > 1)
+    if (!found && evidence->count > 1)
         found = pair(&several);
     *set = (struct cause_set){.count = found ? several.count : 0, .changes = several.changes};
 }

@@ -5,7 +5,7 @@
 #ifndef LOCATE_CAUSE_SET_H
 #define LOCATE_CAUSE_SET_H
 
-#include "locate/weighing.h"
+#include "locate/param_evidence.h"
 
 struct cause_set {
     size_t count;                        /* 0: none was found */
@@ -14,7 +14,7 @@ struct cause_set {
 
 /* Looks for a set, when no parameter cures alone. A set that gives the answer another shape is not believed
  * where the size matters. */
-void cause_set_find(struct cause_set *set, struct examination *look, const struct weighing *weighing);
+void cause_set_find(struct cause_set *set, struct examination *look, const struct params_evidence *evidence);
 void cause_set_release(struct cause_set *set);
 
 #endif

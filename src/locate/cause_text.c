@@ -13,12 +13,13 @@ static void put_value(struct str *out, const char *parameter, const char *value)
 }
 
 /* The conditions that are not the default, at most two: the others are in the JSON. */
-static void put_conditions(const struct examination *look, const struct weighing *weighing, struct str *out)
+static void put_conditions(const struct examination *look, const struct params_evidence *evidence,
+                           struct str *out)
 {
     enum { SHOWN = 2 };
     size_t shown = 0;
-    for (size_t i = 0; i < weighing->count && shown < SHOWN; i++) {
-        const struct weighed *one = &weighing->items[i];
+    for (size_t i = 0; i < evidence->count && shown < SHOWN; i++) {
+        const struct param_evidence *one = &evidence->items[i];
         if (!one->cures || one->plain || one->param->kind == PARAM_INPUT ||
             text_equal(one->param->name, look->cause->parameters[0].parameter))
             continue;
@@ -47,12 +48,12 @@ static void put_operator(const struct examination *look, struct str *out)
         str_printf(out, "; cured by %s", look->cause->form);
 }
 
-static void put_rest(const struct examination *look, const struct weighing *weighing, struct str *out)
+static void put_rest(const struct examination *look, const struct params_evidence *evidence, struct str *out)
 {
     const struct cause *cause = look->cause;
     if (cause->kind == CAUSE_PARAMETER) {
         put_value(out, cause->parameters[0].parameter, cause->parameters[0].value);
-        put_conditions(look, weighing, out);
+        put_conditions(look, evidence, out);
         str_printf(out, "; cured by %s%s", cause->cure,
                    cause->same_meaning ? ", which means the same and is computed otherwise" : "");
     } else if (cause->kind == CAUSE_SET) {
@@ -79,7 +80,7 @@ static const Onnx__NodeProto *node_to_blame(const struct examination *look)
     return model->graph->node[0];
 }
 
-void cause_describe(struct examination *look, const struct weighing *weighing)
+void cause_describe(struct examination *look, const struct params_evidence *evidence)
 {
     struct str text;
     if (look->cause->kind == CAUSE_UNKNOWN)
@@ -88,7 +89,7 @@ void cause_describe(struct examination *look, const struct weighing *weighing)
     const Onnx__NodeProto *node = node_to_blame(look);
     str_printf(&text, "%s `%.80s`: ", op_title(node), model_node_name(node));
     size_t head = text.length - strlen("`: ");
-    put_rest(look, weighing, &text);
+    put_rest(look, evidence, &text);
     for (size_t i = 0; i < text.length; i++) { /* names and values come from the model */
         bool inner = i > strlen(op_title(node)) + 1 && i < head;
         if ((unsigned char)text.data[i] < ' ' || (inner && text.data[i] == '`'))

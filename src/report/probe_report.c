@@ -1,7 +1,7 @@
 #include "report/probe_report.h"
 
 #include "base/output.h"
-#include "releases/probe_file.h"
+#include "probe/probe_file.h"
 #include "report/page.h"
 #include "report/text_table.h"
 

@@ -6,7 +6,7 @@
 #define REPORT_PROBE_REPORT_H
 
 #include "base/str.h"
-#include "releases/probe.h"
+#include "probe/probe.h"
 
 /*
  * A table with a row for each operator, a column for each engine and a letter for each element type; then the
@@ -14,7 +14,7 @@
  */
 void probe_text(const struct probe_result *results, size_t count, struct str *out, bool colour);
 
-/* {"engines": [...]}, each as in its file (releases/probe_file.h). */
+/* {"engines": [...]}, each as in its file (probe/probe_file.h). */
 void probe_json(const struct probe_result *results, size_t count, struct str *out, bool indent);
 
 /* One HTML page that loads no other file. */

@@ -5,7 +5,7 @@
 #include "eval/evaluate.h"
 #include "model/onnx.h"
 #include "model/valid.h"
-#include "search/craft.h"
+#include "search/illegal_value.h"
 #include "search/refit.h"
 
 #include <stdio.h>
@@ -354,9 +354,9 @@ static int make_illegal(const struct variant_seed *seed, struct rewrite *work, s
     str_printf(note, "%s %.60s: %s ", op_title(node), model_node_name(node), param->name);
     show_param(work, node, param, note);
     str_add(note, " -> ");
-    if (craft_apply(work, node, param, rng, note, err) || refit_refresh(work, err))
+    if (illegal_value_apply(work, node, param, rng, note, err) || refit_refresh(work, err))
         return -1;
-    ban->by = craft_proof(work, node, &ban->why);
+    ban->by = illegal_value_proof(work, node, &ban->why);
     ban->node = model_node_name(node);
     if (ban->by == FORBIDDEN_BY_NOBODY)
         return error_set(err, ERROR_NOT_FOUND, "it is not certain that ONNX forbids %s", note->data);

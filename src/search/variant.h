@@ -8,8 +8,8 @@
  * - A legal variant has legal values of the table in one to three places. Its shapes are solved again and its
  *   weights cut or tiled to fit (search/refit.h). It is valid: libonnx's checker and shape inference and the
  *   reference accept it. It is a case like any other.
- * - An illegal variant has exactly one value that ONNX forbids (search/craft.h). It is made only if that is
- *   certain: test_case.forbidden says by whom. An engine must refuse it cleanly.
+ * - An illegal variant has exactly one value that ONNX forbids (search/illegal_value.h). It is made only if
+ * that is certain: test_case.forbidden says by whom. An engine must refuse it cleanly.
  *
  * The note of the case says what was changed: "Conv conv2: strides 1,1 -> 2,2".
  */

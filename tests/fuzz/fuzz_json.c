@@ -1,6 +1,6 @@
 /* JSON, and a probe's result in it: what is accepted must be written and read back the same. */
 #include "base/json_read.h"
-#include "releases/probe_file.h"
+#include "probe/probe_file.h"
 
 #include <stdlib.h>
 #include <string.h>

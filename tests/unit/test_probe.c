@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/json_read.h"
 #include "engine/registry.h"
-#include "releases/probe_file.h"
+#include "probe/probe_file.h"
 #include "report/probe_report.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "search/craft.h"
+#include "search/illegal_value.h"
 
 #include "base/memory.h"
 #include "eval/evaluate.h"
@@ -214,8 +214,8 @@ static int (*const crafts[])(struct crafting *) = {from_table,     from_table, f
                                                    extreme_number, other_word, other_length, left_out,
                                                    other_type,     other_rank};
 
-int craft_apply(struct rewrite *work, Onnx__NodeProto *node, const struct op_param *param, struct rng *rng,
-                struct str *text, struct error *err)
+int illegal_value_apply(struct rewrite *work, Onnx__NodeProto *node, const struct op_param *param,
+                        struct rng *rng, struct str *text, struct error *err)
 {
     struct crafting crafting = {work, node, param, rng, text, err};
     return crafts[rng_below(rng, sizeof crafts / sizeof *crafts)](&crafting);
@@ -251,7 +251,8 @@ static bool node_is_invalid(const struct rewrite *work, const Onnx__NodeProto *n
     return result && why->code == ERROR_INVALID;
 }
 
-enum forbidden_by craft_proof(const struct rewrite *work, const Onnx__NodeProto *node, struct error *why)
+enum forbidden_by illegal_value_proof(const struct rewrite *work, const Onnx__NodeProto *node,
+                                      struct error *why)
 {
     *why = (struct error){0};
     if (model_valid(work->model, why))

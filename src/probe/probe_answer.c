@@ -1,5 +1,5 @@
 /* What the results of a probe say; nothing here runs a case. */
-#include "releases/probe.h"
+#include "probe/probe.h"
 
 static const struct {
     const char *name;

@@ -1,4 +1,4 @@
-#include "releases/probe.h"
+#include "probe/probe.h"
 
 #include "base/memory.h"
 #include "base/progress.h"

@@ -10,8 +10,8 @@
  * the node is found as for any gradient (locate/gradient_node.h). The reference is trained beside the
  * engines.
  */
-#ifndef COMPARE_TRAIN_H
-#define COMPARE_TRAIN_H
+#ifndef GRADIENTS_TRAIN_H
+#define GRADIENTS_TRAIN_H
 
 #include "case/inputs.h"
 #include "engine/panel.h"

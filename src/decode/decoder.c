@@ -1,4 +1,4 @@
-#include "compare/decoder.h"
+#include "decode/decoder.h"
 
 #include "base/map.h"
 #include "base/memory.h"

@@ -1,4 +1,4 @@
-#include "compare/decode.h"
+#include "decode/decode.h"
 
 #include "base/memory.h"
 #include "base/progress.h"

@@ -1,11 +1,11 @@
 /*
  * Where in a decoder (decoder.h) something happens: layers and heads.
  */
-#ifndef COMPARE_DECODE_PLACE_H
-#define COMPARE_DECODE_PLACE_H
+#ifndef DECODE_DECODE_PLACE_H
+#define DECODE_DECODE_PLACE_H
 
 #include "base/arena.h"
-#include "compare/decoder.h"
+#include "decode/decoder.h"
 #include "locate/localize.h"
 #include "model/index.h"
 

@@ -6,11 +6,11 @@
  * engine, with characters that are unusual in file names written as %XX; the engine is also named inside.
  * Files may be damaged or hostile and are checked when they are read.
  */
-#ifndef RELEASES_PROBE_FILE_H
-#define RELEASES_PROBE_FILE_H
+#ifndef PROBE_PROBE_FILE_H
+#define PROBE_PROBE_FILE_H
 
 #include "base/json.h"
-#include "releases/probe.h"
+#include "probe/probe.h"
 
 enum { PROBE_FILE_LIMIT = 8 << 20 };
 

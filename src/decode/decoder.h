@@ -7,8 +7,8 @@
  * (present.0.key), which is fed back to it. The first step takes the whole prompt and an empty cache; each
  * further step takes the token with the largest logit of the step before.
  */
-#ifndef COMPARE_DECODER_H
-#define COMPARE_DECODER_H
+#ifndef DECODE_DECODER_H
+#define DECODE_DECODER_H
 
 #include "engine/outcome.h"
 #include "model/model.h"

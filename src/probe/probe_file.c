@@ -1,4 +1,4 @@
-#include "releases/probe_file.h"
+#include "probe/probe_file.h"
 
 #include "base/file.h"
 #include "base/json_read.h"

@@ -1,4 +1,4 @@
-#include "compare/train.h"
+#include "gradients/train.h"
 
 #include "base/hash.h"
 #include "base/memory.h"

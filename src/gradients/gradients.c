@@ -1,4 +1,4 @@
-#include "compare/gradients.h"
+#include "gradients/gradients.h"
 
 #include "base/memory.h"
 #include "base/progress.h"

@@ -16,10 +16,10 @@
  *   that is documented to do so (engine/profile.h), and is right by the bounds of that;
  * - by what was not judged, otherwise.
  */
-#ifndef COMPARE_DECODE_H
-#define COMPARE_DECODE_H
+#ifndef DECODE_DECODE_H
+#define DECODE_DECODE_H
 
-#include "compare/decode_place.h"
+#include "decode/decode_place.h"
 #include "engine/panel.h"
 
 struct decode_options {

@@ -2,8 +2,8 @@
  * The gradients of one model on several engines: each sample is differentiated by all of them and judged by
  * the reference's bounds, in one run. What `assay grad` shows.
  */
-#ifndef COMPARE_GRADIENTS_H
-#define COMPARE_GRADIENTS_H
+#ifndef GRADIENTS_GRADIENTS_H
+#define GRADIENTS_GRADIENTS_H
 
 #include "case/inputs.h"
 #include "trial/sample_verdicts.h"

@@ -6,8 +6,8 @@
  * engine lacks. Only what the verdict *unsupported* names is lacking: a crash, a hang, a refusal or a wrong
  * answer is a finding.
  */
-#ifndef RELEASES_PROBE_H
-#define RELEASES_PROBE_H
+#ifndef PROBE_PROBE_H
+#define PROBE_PROBE_H
 
 #include "base/arena.h"
 #include "engine/panel.h"

@@ -1,4 +1,4 @@
-#include "locate/weighing.h"
+#include "locate/param_evidence.h"
 
 #include "base/memory.h"
 
@@ -6,30 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weighed *weighing_of(const struct weighing *weighing, const struct param_change *change)
+struct param_evidence *params_evidence_of(const struct params_evidence *evidence,
+                                          const struct param_change *change)
 {
-    for (size_t i = 0; i < weighing->count; i++)
-        if (weighing->items[i].node == change->node && weighing->items[i].param == change->param)
-            return &weighing->items[i];
+    for (size_t i = 0; i < evidence->count; i++)
+        if (evidence->items[i].node == change->node && evidence->items[i].param == change->param)
+            return &evidence->items[i];
     return NULL;
 }
 
-static struct weighed *add_row(struct weighing *weighing, struct examination *look,
-                               const struct param_change *change)
+static struct param_evidence *add_row(struct params_evidence *evidence, struct examination *look,
+                                      const struct param_change *change)
 {
-    struct weighed *one = &weighing->items[weighing->count++];
-    *one = (struct weighed){.node = change->node, .param = change->param, .apart = INFINITY};
+    struct param_evidence *one = &evidence->items[evidence->count++];
+    *one = (struct param_evidence){.node = change->node, .param = change->param, .apart = INFINITY};
     one->present = param_present(look->sets[0], change->node, change->param, look->arena, &one->plain);
     return one;
 }
 
-static void weigh_change(struct weighing *weighing, struct examination *look, size_t number)
+static void weigh_change(struct params_evidence *evidence, struct examination *look, size_t number)
 {
     const struct param_change *change = &look->changes.items[number];
     double apart = look->apart[number];
-    struct weighed *one = weighing_of(weighing, change);
+    struct param_evidence *one = params_evidence_of(evidence, change);
     if (!one)
-        one = add_row(weighing, look, change);
+        one = add_row(evidence, look, change);
     if (look->ends[number] == CHANGE_KEEPS)
         one->keeps++;
     if (look->ends[number] != CHANGE_CURES)
@@ -45,25 +46,25 @@ static void weigh_change(struct weighing *weighing, struct examination *look, si
     }
 }
 
-void weighing_init(struct weighing *weighing, struct examination *look)
+void params_evidence_init(struct params_evidence *evidence, struct examination *look)
 {
-    *weighing = (struct weighing){.items = memory_zeroed(look->n_params + 1, sizeof *weighing->items)};
+    *evidence = (struct params_evidence){.items = memory_zeroed(look->n_params + 1, sizeof *evidence->items)};
     for (size_t i = 0; i < look->n_params; i++)
-        weigh_change(weighing, look, i);
+        weigh_change(evidence, look, i);
 }
 
-void weighing_release(struct weighing *weighing)
+void params_evidence_release(struct params_evidence *evidence)
 {
-    free(weighing->items);
+    free(evidence->items);
 }
 
 /* The failure comes and goes with the parameter: every other value cures, the default among them. */
-static bool is_switch(const struct weighed *one)
+static bool is_switch(const struct param_evidence *one)
 {
     return !one->plain && !one->keeps && one->by_default;
 }
 
-static bool is_change_of(const struct examination *look, size_t number, const struct weighed *one)
+static bool is_change_of(const struct examination *look, size_t number, const struct param_evidence *one)
 {
     const struct param_change *change = &look->changes.items[number];
     return change->param == one->param && change->node == one->node && change->way != WAY_RESPELLED &&
@@ -72,7 +73,7 @@ static bool is_change_of(const struct examination *look, size_t number, const st
 
 /* Whether, after this change, every value of a gives the same answer. */
 static bool is_idle_after(struct examination *look, const struct param_change *change,
-                          const struct weighed *a)
+                          const struct param_evidence *a)
 {
     const struct param_change *both[2] = {change};
     struct expected one, two;
@@ -99,7 +100,8 @@ static bool is_idle_after(struct examination *look, const struct param_change *c
  * failure; but not a default, where another value only makes the wrong shape the right one (ceil_mode of
  * pads).
  */
-static bool is_inside(struct examination *look, const struct weighed *a, const struct weighed *b)
+static bool is_inside(struct examination *look, const struct param_evidence *a,
+                      const struct param_evidence *b)
 {
     size_t cures = 0;
     if (a->node != b->node || !(a->apart > 0) || (a->plain && !a->same_shape))
@@ -117,7 +119,7 @@ static bool is_inside(struct examination *look, const struct weighed *a, const s
 /* The marks by which the cause is chosen among parameters with a cure, most important first. */
 enum { MARKS = 7 };
 
-static void marks_of(const struct weighed *one, bool marks[MARKS])
+static void marks_of(const struct param_evidence *one, bool marks[MARKS])
 {
     const bool all[MARKS] = {
         one->by_synonym, /* the same node, spelled otherwise, cures */
@@ -132,7 +134,8 @@ static void marks_of(const struct weighed *one, bool marks[MARKS])
 }
 
 /* Whether a is more to blame than b; both have a cure. */
-static bool outweighs(struct examination *look, const struct weighed *a, const struct weighed *b)
+static bool outweighs(struct examination *look, const struct param_evidence *a,
+                      const struct param_evidence *b)
 {
     enum { EVERY = 1000 };
     bool x[MARKS], y[MARKS];
@@ -151,17 +154,17 @@ static bool outweighs(struct examination *look, const struct weighed *a, const s
     return a->cures * EVERY / (a->cures + a->keeps) > b->cures * EVERY / (b->cures + b->keeps);
 }
 
-static bool is_believed(const struct weighing *weighing, const struct weighed *one)
+static bool is_believed(const struct params_evidence *evidence, const struct param_evidence *one)
 {
-    return one->cures && (!weighing->size_matters || one->same_shape || (!one->keeps && one->by_default));
+    return one->cures && (!evidence->size_matters || one->same_shape || (!one->keeps && one->by_default));
 }
 
-const struct weighed *weighing_choose(const struct weighing *weighing, struct examination *look)
+const struct param_evidence *param_to_blame(const struct params_evidence *evidence, struct examination *look)
 {
-    const struct weighed *chosen = NULL;
-    for (size_t i = 0; i < weighing->count; i++)
-        if (is_believed(weighing, &weighing->items[i]) &&
-            (!chosen || outweighs(look, &weighing->items[i], chosen)))
-            chosen = &weighing->items[i];
+    const struct param_evidence *chosen = NULL;
+    for (size_t i = 0; i < evidence->count; i++)
+        if (is_believed(evidence, &evidence->items[i]) &&
+            (!chosen || outweighs(look, &evidence->items[i], chosen)))
+            chosen = &evidence->items[i];
     return chosen;
 }

@@ -1,4 +1,4 @@
-#include "compare/decode_place.h"
+#include "decode/decode_place.h"
 
 #include "base/memory.h"
 #include "locate/node_verdict.h"
