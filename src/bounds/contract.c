@@ -300,22 +300,39 @@ static struct number settle_special(const struct contraction *c, size_t i, size_
     return (struct number){value, certain ? 0 : INFINITY, 0};
 }
 
-/* The error from the bounds of one factor when the other, `exact`, has none. */
+/* The sum of magnitudes of one factor times the bounds of the other. */
+static long double sum_bounds(const long double *values, const size_t *at, const double *bounds,
+                              const size_t *bounds_at, size_t count)
+{
+    long double sum = 0;
+    for (size_t k = 0; k < count; k++)
+        sum += fabsl(values[at[k]]) * bounds[bounds_at[k]];
+    return sum;
+}
+
+static long double sum_squares(const long double *values, const size_t *at, const double *bounds,
+                               const size_t *bounds_at, size_t count)
+{
+    long double sum = 0;
+    for (size_t k = 0; k < count; k++) {
+        long double spread = values[at[k]] * bounds[bounds_at[k]];
+        sum += spread * spread;
+    }
+    return sum;
+}
+
+/* The error from the bounds of one factor when the other has none. In one loop the sums would not stay in
+ * registers. */
 static void inherit_one(const struct contraction *c, struct tally *t, size_t i, size_t j)
 {
     bool of_b = c->b.of->hard != NULL;
-    const long double *exact = of_b ? c->a.of->value : c->b.of->value;
-    const double *hard = of_b ? c->b.of->hard : c->a.of->hard,
-                 *likely = of_b ? c->b.of->likely : c->a.of->likely;
-    long double inherited = 0, variance = 0;
-    for (size_t k = 0; k < c->k; k++) {
-        size_t p = at_a(c, i, k), q = at_b(c, k, j), bounded = of_b ? q : p;
-        long double factor = exact[of_b ? p : q], spread = factor * likely[bounded];
-        inherited += fabsl(factor) * hard[bounded];
-        variance += spread * spread;
-    }
-    t->inherited = inherited;
-    t->variance = variance;
+    const struct view *exact = of_b ? &c->a : &c->b, *bounded = of_b ? &c->b : &c->a;
+    size_t a = c->a.base + c->a.rows[i], b = c->b.base + c->b.cols[j], of = of_b ? b : a;
+    const size_t *in_a = c->a.cols, *in_b = c->b.rows;
+    const long double *values = exact->of->value + (of_b ? a : b);
+    const size_t *at = of_b ? in_a : in_b, *bounds_at = of_b ? in_b : in_a;
+    t->inherited = sum_bounds(values, at, bounded->of->hard + of, bounds_at, c->k);
+    t->variance = sum_squares(values, at, bounded->of->likely + of, bounds_at, c->k);
 }
 
 static void inherit_both(const struct contraction *c, struct tally *t, size_t i, size_t j)
@@ -525,6 +542,14 @@ static size_t clamp_block(size_t wanted, size_t count)
     return wanted == 0 ? 1 : wanted < count ? wanted : count;
 }
 
+/* Setting the number starts the threads that the library lost when this process was forked, which then wait
+ * busily for work. */
+void contract_on_one_thread(void)
+{
+    if (openblas_get_num_threads() != 1)
+        openblas_set_num_threads(1);
+}
+
 static int contract_blocks(const struct contraction *c, bool exact, struct error *err)
 {
     double u = unit_of(c->type), steps = c->roundings > 1 ? c->roundings : 1;
@@ -537,7 +562,7 @@ static int contract_blocks(const struct contraction *c, bool exact, struct error
     if (panel_alloc(&s, &s.a, s.mb * c->k, false, err) || panel_alloc(&s, &s.b, c->k * s.nb, false, err) ||
         panel_alloc(&s, &s.out, s.mb * s.nb, true, err))
         goto out;
-    openblas_set_num_threads(1);
+    contract_on_one_thread();
     run_blocks(&s);
     result = 0;
 out:

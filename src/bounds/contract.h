@@ -75,6 +75,9 @@ struct contraction {
 /* Computes all m * n sums and passes them to the sink. Fails only when there is no memory. */
 int contract(const struct contraction *c, struct error *err);
 
+/* From here on the products of this process are computed on the thread that asks for them. */
+void contract_on_one_thread(void);
+
 /* Whether the elements of row i of A, or those of column j of B, may add up to more than the type can hold.
  * An implementation that sums an operand before it multiplies may then overflow. */
 bool contract_strays(const struct contraction *c, size_t i, size_t j);

@@ -97,40 +97,49 @@ static double norm_of(const struct winograd_matrix *m)
 /* Small matrices side by side: of several tiles, or of several channels. */
 enum { LANES = 8, TILE_STEPS = 1 << 12 /* of transforming so many tiles, roughly */ };
 
+/* So that the compiler sees that they are computed together. */
+typedef double lanes_t __attribute__((vector_size(LANES * sizeof(double))));
+typedef int64_t lane_bits_t __attribute__((vector_size(LANES * sizeof(int64_t))));
+
 struct grid {
-    double at[WINOGRAD_TILE][WINOGRAD_TILE][LANES];
+    lanes_t at[WINOGRAD_TILE][WINOGRAD_TILE];
 };
 
-/* Row `factors` of a matrix times the lanes of `terms`, which are `stride` doubles apart. */
-static void combine(const double *factors, size_t count, bool magnitudes, const double *terms, size_t stride,
-                    double *out)
-{
-    double sum[LANES] = {0};
-    for (size_t k = 0; k < count; k++) {
-        double f = magnitudes ? fabs(factors[k]) : factors[k];
-        for (size_t l = 0; f != 0 && l < LANES; l++)
-            sum[l] += f * terms[k * stride + l];
-    }
-    memcpy(out, sum, sizeof sum);
-}
-
-/* out = left * in * right', or the same of magnitudes. */
-static void apply(const struct winograd_matrix *left, const struct winograd_matrix *right, bool magnitudes,
+/* out = left * in * right' */
+static void apply(const struct winograd_matrix *left, const struct winograd_matrix *right,
                   const struct grid *in, struct grid *out)
 {
-    struct grid half;
-    for (size_t i = 0; i < left->rows; i++)
-        for (size_t j = 0; j < right->cols; j++)
-            combine(left->at[i], left->cols, magnitudes, in->at[0][j], WINOGRAD_TILE * LANES, half.at[i][j]);
-    for (size_t i = 0; i < left->rows; i++)
-        for (size_t j = 0; j < right->rows; j++)
-            combine(right->at[j], right->cols, magnitudes, half.at[i][0], LANES, out->at[i][j]);
+    for (size_t i = 0; i < left->rows; i++) {
+        lanes_t half[WINOGRAD_TILE];
+        for (size_t j = 0; j < right->cols; j++) {
+            lanes_t sum = {0};
+            for (size_t k = 0; k < left->cols; k++)
+                if (left->at[i][k] != 0)
+                    sum += left->at[i][k] * in->at[k][j];
+            half[j] = sum;
+        }
+        for (size_t j = 0; j < right->rows; j++) {
+            lanes_t sum = {0};
+            for (size_t k = 0; k < right->cols; k++)
+                if (right->at[j][k] != 0)
+                    sum += right->at[j][k] * half[k];
+            out->at[i][j] = sum;
+        }
+    }
+}
+
+static void take_magnitudes(struct winograd_matrix *m)
+{
+    for (size_t i = 0; i < m->rows; i++)
+        for (size_t j = 0; j < m->cols; j++)
+            m->at[i][j] = fabs(m->at[i][j]);
 }
 
 /* One way to compute the convolution: a tile size, a set of points and a type. */
 struct scheme {
     struct winograd_transform axis[2];
-    double highest;                    /* number of the type that it computes in */
+    struct winograd_transform magnitudes[2]; /* of the entries of these */
+    double highest;                          /* number of the type that it computes in */
     double in, kernel, rest;           /* relative errors: of both passes of B', of G, of all that follows */
     double tiny, tiny_in, tiny_kernel; /* what underflow takes: from one operation, in B', in G */
     double in_norm, kernel_norm; /* how much larger something inside B' and G may be than what goes in */
@@ -141,9 +150,10 @@ struct scheme {
 /* Buffers for what is computed at a time: `tiles` tiles and `outputs` output channels. */
 struct panels {
     size_t tiles, outputs;
-    double *left;   /* [point][output channel][2 channels] */
-    double *right;  /* [point][2 channels][tile] */
-    double *errors; /* [point][output channel][tile] */
+    double *left;                /* [point][output channel][2 channels] */
+    double *right;               /* [point][2 channels][tile] */
+    double *errors;              /* [point][output channel][tile] */
+    double *value, *hard, *most; /* of one channel of the image: as in struct reach */
 };
 
 static size_t points_of(const struct scheme *s)
@@ -173,6 +183,10 @@ static struct scheme scheme_make(const struct winograd *w, const struct winograd
         out += roundings_of(&t->a);
         s.in_norm *= norm_of(&t->b);
         s.kernel_norm *= fmax(1, norm_of(&t->g));
+        s.magnitudes[i] = *t;
+        take_magnitudes(&s.magnitudes[i].a);
+        take_magnitudes(&s.magnitudes[i].b);
+        take_magnitudes(&s.magnitudes[i].g);
     }
     s.highest = (double)dtype_highest(type);
     s.in = relative(in, u);
@@ -210,14 +224,14 @@ static void reach_clear(struct reach *r, const struct bounded *b, const struct w
     }
 }
 
-static void reach_put(struct reach *r, size_t i, size_t j, size_t lane, const struct bounded *b, size_t at)
+/* What is NaN may be of any size. */
+static void measure(const struct bounded *b, size_t at, double *value, double *hard, double *most)
 {
-    double value = (double)b->value[at], hard = bounded_hard(b, at), most = fabs(value) + hard;
-    r->value.at[i][j][lane] = value;
-    r->hard.at[i][j][lane] = hard;
-    r->most.at[i][j][lane] = most;
-    if (!(r->largest[lane] >= most))
-        r->largest[lane] = isnan(most) ? (double)INFINITY : most;
+    *value = (double)b->value[at];
+    *hard = bounded_hard(b, at);
+    *most = fabs(*value) + *hard;
+    if (isnan(*most))
+        *most = INFINITY;
 }
 
 /*
@@ -228,38 +242,56 @@ struct transformed {
     struct grid size, error;
 };
 
-static void transform(const struct winograd_matrix *left, const struct winograd_matrix *right,
-                      const struct reach *r, double error, double tiny, double limit, struct transformed *t)
+/* A transform and its magnitudes, on both axes. */
+struct passes {
+    const struct winograd_matrix *left, *right, *left_size, *right_size;
+    double error, tiny, limit; /* beyond the limit something inside may overflow */
+};
+
+static void transform(const struct passes *passes, const struct reach *r, struct transformed *t)
 {
     struct grid value, hard, most;
-    apply(left, right, false, &r->value, &value);
+    apply(passes->left, passes->right, &r->value, &value);
+    apply(passes->left_size, passes->right_size, &r->most, &most);
     if (!r->exact)
-        apply(left, right, true, &r->hard, &hard);
-    apply(left, right, true, &r->most, &most);
-    for (size_t i = 0; i < left->rows; i++)
-        for (size_t j = 0; j < right->rows; j++)
-            for (size_t l = 0; l < LANES; l++) {
-                bool fits = r->largest[l] < limit;
-                double e = r->largest[l] == 0 ? 0 : error * most.at[i][j][l] + tiny;
-                t->error.at[i][j][l] = fits ? e : (double)INFINITY;
-                double size = fabs(value.at[i][j][l]) + (r->exact ? 0 : hard.at[i][j][l]) + e;
-                t->size.at[i][j][l] = fits ? size : (double)INFINITY;
-            }
+        apply(passes->left_size, passes->right_size, &r->hard, &hard);
+    lanes_t largest, endless, tiny = {0};
+    memcpy(&largest, r->largest, sizeof largest);
+    lane_bits_t inside = largest < passes->limit, some = largest != 0;
+    endless = (lanes_t)((lane_bits_t)(tiny + (double)INFINITY) & ~inside);
+    tiny = (lanes_t)((lane_bits_t)(tiny + passes->tiny) & some);
+    for (size_t i = 0; i < passes->left->rows; i++)
+        for (size_t j = 0; j < passes->right->rows; j++) {
+            lanes_t error = passes->error * most.at[i][j] + tiny, size = error;
+            if (!r->exact)
+                size += hard.at[i][j];
+            size += (lanes_t)((lane_bits_t)value.at[i][j] & INT64_MAX); /* its magnitude */
+            /* Nothing but infinity where something inside may overflow. */
+            t->error.at[i][j] = (lanes_t)((lane_bits_t)error & inside) + endless;
+            t->size.at[i][j] = (lanes_t)((lane_bits_t)size & inside) + endless;
+        }
 }
 
-static void read_tiles(const struct winograd *w, const struct scheme *s, size_t channel, size_t tile,
-                       size_t lanes, struct reach *r)
+static void read_channel(const struct winograd *w, size_t channel, struct panels *p)
 {
-    const struct winograd_transform *axis = s->axis;
-    reach_clear(r, w->image, &axis[0].b, &axis[1].b);
-    for (size_t l = 0; l < lanes; l++) {
-        size_t top = (tile + l) / s->tiles[1] * axis[0].a.rows,
-               left = (tile + l) % s->tiles[1] * axis[1].a.rows;
-        for (size_t i = 0; i < axis[0].b.rows && top + i < w->size[0]; i++)
-            for (size_t j = 0; j < axis[1].b.rows && left + j < w->size[1]; j++)
-                reach_put(r, i, j, l, w->image,
-                          ((w->first + channel) * w->size[0] + top + i) * w->size[1] + left + j);
+    size_t area = w->size[0] * w->size[1], first = (w->first + channel) * area;
+    for (size_t i = 0; i < area; i++)
+        measure(w->image, first + i, &p->value[i], &p->hard[i], &p->most[i]);
+}
+
+/* Row `from` of a channel in lane `lane`. */
+static void read_row(const struct panels *p, size_t from, size_t count, size_t lane, size_t i,
+                     struct reach *r)
+{
+    double largest = r->largest[lane];
+    for (size_t j = 0; j < count; j++) {
+        r->value.at[i][j][lane] = p->value[from + j];
+        r->most.at[i][j][lane] = p->most[from + j];
+        largest = p->most[from + j] > largest ? p->most[from + j] : largest;
     }
+    for (size_t j = 0; !r->exact && j < count; j++)
+        r->hard.at[i][j][lane] = p->hard[from + j];
+    r->largest[lane] = largest;
 }
 
 static size_t at_most(size_t count, size_t limit)
@@ -267,37 +299,64 @@ static size_t at_most(size_t count, size_t limit)
     return count < limit ? count : limit;
 }
 
+static void read_tiles(const struct winograd *w, const struct scheme *s, const struct panels *p, size_t tile,
+                       size_t lanes, struct reach *r)
+{
+    const struct winograd_transform *axis = s->axis;
+    reach_clear(r, w->image, &axis[0].b, &axis[1].b);
+    for (size_t l = 0; l < lanes; l++) {
+        size_t top = (tile + l) / s->tiles[1] * axis[0].a.rows,
+               left = (tile + l) % s->tiles[1] * axis[1].a.rows;
+        size_t rows = at_most(axis[0].b.rows, w->size[0] - top),
+               cols = at_most(axis[1].b.rows, w->size[1] - left);
+        for (size_t i = 0; i < rows; i++)
+            read_row(p, (top + i) * w->size[1] + left, cols, l, i, r);
+    }
+}
+
 static void fill_right(const struct winograd *w, const struct scheme *s, struct panels *p, size_t tile)
 {
     struct reach reach;
     struct transformed t;
     const struct winograd_matrix *b0 = &s->axis[0].b, *b1 = &s->axis[1].b;
-    for (size_t c = 0; c < w->channels; c++)
+    struct passes passes = {b0,
+                            b1,
+                            &s->magnitudes[0].b,
+                            &s->magnitudes[1].b,
+                            s->in,
+                            s->tiny_in,
+                            s->highest / (1 + s->in) / s->in_norm};
+    for (size_t c = 0; c < w->channels; c++) {
+        read_channel(w, c, p);
         for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
             size_t lanes = at_most(p->tiles - n, LANES);
-            read_tiles(w, s, c, tile + n, lanes, &reach);
-            transform(b0, b1, &reach, s->in, s->tiny_in, s->highest / (1 + s->in) / s->in_norm, &t);
-            for (size_t point = 0; point < points_of(s); point++) {
-                double *row = p->right + (point * 2 * w->channels + c) * p->tiles + n;
-                const double *size = t.size.at[point / b1->rows][point % b1->rows];
-                const double *error = t.error.at[point / b1->rows][point % b1->rows];
-                for (size_t l = 0; l < lanes; l++) {
-                    row[l] = error[l] + s->rest * size[l];
-                    row[w->channels * p->tiles + l] = size[l];
-                }
-            }
+            read_tiles(w, s, p, tile + n, lanes, &reach);
+            transform(&passes, &reach, &t);
+            double *row = p->right + c * p->tiles + n;
+            for (size_t i = 0; i < b0->rows; i++)
+                for (size_t j = 0; j < b1->rows; j++, row += 2 * w->channels * p->tiles)
+                    for (size_t l = 0; l < lanes; l++) {
+                        row[l] = t.error.at[i][j][l] + s->rest * t.size.at[i][j][l];
+                        row[w->channels * p->tiles + l] = t.size.at[i][j][l];
+                    }
         }
+    }
 }
 
 static void read_kernels(const struct winograd *w, const struct scheme *s, size_t output, size_t channel,
                          size_t lanes, struct reach *r)
 {
     reach_clear(r, w->weights, &s->axis[0].g, &s->axis[1].g);
-    size_t taps = w->kernel[0] * w->kernel[1];
+    size_t taps = w->kernel[0] * w->kernel[1], first = w->base + w->weight_rows[output];
     for (size_t l = 0; l < lanes; l++)
-        for (size_t k = 0; k < taps; k++)
-            reach_put(r, k / w->kernel[1], k % w->kernel[1], l, w->weights,
-                      w->base + w->weight_rows[output] + w->weight_cols[(channel + l) * taps + k]);
+        for (size_t k = 0; k < taps; k++) {
+            size_t i = k / w->kernel[1], j = k % w->kernel[1];
+            double most;
+            measure(w->weights, first + w->weight_cols[(channel + l) * taps + k], &r->value.at[i][j][l],
+                    &r->hard.at[i][j][l], &most);
+            r->most.at[i][j][l] = most;
+            r->largest[l] = most > r->largest[l] ? most : r->largest[l];
+        }
 }
 
 static void fill_left(const struct winograd *w, const struct scheme *s, struct panels *p, size_t output,
@@ -306,16 +365,22 @@ static void fill_left(const struct winograd *w, const struct scheme *s, struct p
     struct reach reach;
     struct transformed t;
     const struct winograd_matrix *g0 = &s->axis[0].g, *g1 = &s->axis[1].g;
+    struct passes passes = {g0,
+                            g1,
+                            &s->magnitudes[0].g,
+                            &s->magnitudes[1].g,
+                            s->kernel,
+                            s->tiny_kernel,
+                            s->highest / (1 + s->kernel) / s->kernel_norm};
     for (size_t i = 0; i < outputs; i++)
         for (size_t c = 0; c < w->channels && !limits_late(TILE_STEPS); c += LANES) {
             size_t lanes = at_most(w->channels - c, LANES);
             read_kernels(w, s, output + i, c, lanes, &reach);
-            transform(g0, g1, &reach, s->kernel, s->tiny_kernel,
-                      s->highest / (1 + s->kernel) / s->kernel_norm, &t);
+            transform(&passes, &reach, &t);
             for (size_t point = 0; point < points_of(s); point++) {
                 double *row = p->left + (point * p->outputs + i) * 2 * w->channels + c;
-                memcpy(row, t.size.at[point / g1->rows][point % g1->rows], lanes * sizeof *row);
-                memcpy(row + w->channels, t.error.at[point / g1->rows][point % g1->rows],
+                memcpy(row, &t.size.at[point / g1->rows][point % g1->rows], lanes * sizeof *row);
+                memcpy(row + w->channels, &t.error.at[point / g1->rows][point % g1->rows],
                        lanes * sizeof *row);
             }
         }
@@ -340,17 +405,35 @@ static void put_tile(const struct winograd *w, const struct scheme *s, const str
     size_t high = w->size[0] - w->kernel[0] + 1, wide = w->size[1] - w->kernel[1] + 1;
     size_t rows = s->axis[0].a.rows, cols = s->axis[1].a.rows;
     size_t top = tile / s->tiles[1] * rows, left = tile % s->tiles[1] * cols;
+    size_t shown = at_most(cols, wide - left);
+    double limit = s->rest * s->highest;
     bool fits = true;
     /* Divided by `rest` it exceeds the sum of magnitudes, which no partial sum exceeds. */
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++)
-            fits = fits && out->at[i][j][lane] < s->rest * s->highest;
-    for (size_t i = 0; i < rows && top + i < high; i++)
-        for (size_t j = 0; j < cols && left + j < wide; j++) {
-            size_t at = start + (top + i) * wide + left + j;
-            double e = out->at[i][j][lane];
-            errors->hard[at] = fits ? fmax(errors->hard[at], e) : (double)INFINITY;
-            errors->likely[at] = fmax(errors->likely[at], fits ? e / s->deviations : 0);
+            fits &= out->at[i][j][lane] < limit;
+    for (size_t i = 0; i < rows && top + i < high; i++) {
+        double *hard = errors->hard + start + (top + i) * wide + left,
+               *likely = errors->likely + start + (top + i) * wide + left;
+        for (size_t j = 0; j < shown; j++) {
+            double e = fits ? out->at[i][j][lane] : (double)INFINITY;
+            hard[j] = hard[j] > e ? hard[j] : e;
+            e = fits ? e / s->deviations : 0;
+            likely[j] = likely[j] > e ? likely[j] : e;
+        }
+    }
+}
+
+/* The sums at all points of the tiles that begin with `n`, side by side. */
+static void read_sums(const struct scheme *s, const struct panels *p, size_t output, size_t n, size_t lanes,
+                      struct grid *sums)
+{
+    const double *from = p->errors + output * p->tiles + n;
+    for (size_t i = 0; i < s->axis[0].a.cols; i++)
+        for (size_t j = 0; j < s->axis[1].a.cols; j++, from += p->outputs * p->tiles) {
+            lanes_t sum = {0};
+            memcpy(&sum, from, lanes * sizeof *from);
+            sums->at[i][j] = (lanes_t)((lane_bits_t)(sum + s->tiny) & (sum != 0));
         }
 }
 
@@ -358,18 +441,12 @@ static void put_errors(const struct winograd *w, const struct scheme *s, const s
                        size_t output, size_t outputs, struct winograd_errors *errors)
 {
     struct grid sums, out;
-    const struct winograd_matrix *a0 = &s->axis[0].a, *a1 = &s->axis[1].a;
     size_t area = (w->size[0] - w->kernel[0] + 1) * (w->size[1] - w->kernel[1] + 1);
     for (size_t i = 0; i < outputs; i++)
         for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
             size_t lanes = at_most(p->tiles - n, LANES);
-            memset(&sums, 0, sizeof sums);
-            for (size_t point = 0; point < points_of(s); point++)
-                for (size_t l = 0; l < lanes; l++) {
-                    double e = p->errors[(point * p->outputs + i) * p->tiles + n + l];
-                    sums.at[point / a1->cols][point % a1->cols][l] = e == 0 ? 0 : e + s->tiny;
-                }
-            apply(a0, a1, true, &sums, &out);
+            read_sums(s, p, i, n, lanes, &sums);
+            apply(&s->magnitudes[0].a, &s->magnitudes[1].a, &sums, &out);
             for (size_t l = 0; l < lanes; l++)
                 put_tile(w, s, &out, l, tile + n + l, (output + i) * area, errors);
         }
@@ -380,9 +457,12 @@ static void panels_release(struct panels *p)
     free(p->left);
     free(p->right);
     free(p->errors);
+    free(p->value);
+    free(p->hard);
+    free(p->most);
 }
 
-/* Buffers of some 32 MB each, whatever the size of the image. */
+/* Buffers of some 32 MB each, whatever the size of the image, and of a channel. */
 static int panels_alloc(const struct winograd *w, const struct scheme *s, struct panels *p, struct error *err)
 {
     size_t room = (size_t)1 << 22, points = points_of(s), row = points * 2 * w->channels;
@@ -392,7 +472,11 @@ static int panels_alloc(const struct winograd *w, const struct scheme *s, struct
     p->left = malloc(row * p->outputs * sizeof(double));
     p->right = malloc(row * p->tiles * sizeof(double));
     p->errors = malloc(points * p->outputs * p->tiles * sizeof(double));
-    if (p->left && p->right && p->errors)
+    size_t channel = w->size[0] * w->size[1] * sizeof(double);
+    p->value = malloc(channel);
+    p->hard = malloc(channel);
+    p->most = malloc(channel);
+    if (p->left && p->right && p->errors && p->value && p->hard && p->most)
         return 0;
     return error_set(err, ERROR_MEMORY, "no memory for the bounds of %zu tiles", p->tiles);
 }
@@ -429,7 +513,7 @@ int winograd_bound(const struct winograd *w, struct winograd_errors *errors, str
     size_t count = w->outputs * (w->size[0] - w->kernel[0] + 1) * (w->size[1] - w->kernel[1] + 1);
     memset(errors->hard, 0, count * sizeof *errors->hard);
     memset(errors->likely, 0, count * sizeof *errors->likely);
-    openblas_set_num_threads(1);
+    contract_on_one_thread();
     for (const struct winograd_points *p = winograd_points; p->count; p++) {
         /* Depthwise convolutions use only the smallest tile. */
         if (p->count < larger || (w->depthwise && p->count > 3))

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+static const double share = 0.05; /* of the time that all else takes */
+
 static double elapsed(const struct schedule *schedule)
 {
     return (double)(clock_ns() - schedule->begun) * 1e-9;
@@ -26,8 +28,10 @@ static size_t in_time(double seconds, double each)
 void schedule_init(struct schedule *schedule, const struct schedule_options *options)
 {
     *schedule = (struct schedule){.options = *options, .begun = clock_ns(), .check_every = 1};
-    if (!(schedule->options.seconds > 0))
+    if (!(schedule->options.seconds > 0)) {
         schedule->options.seconds = COMPARE_SECONDS;
+        schedule->sparing = !options->operators && options->judge && options->judge < options->samples;
+    }
     /* Half of the time is for operators. */
     size_t judge =
         options->judge ? options->judge : in_time(schedule->options.seconds / 2, options->measured);
@@ -37,6 +41,12 @@ void schedule_init(struct schedule *schedule, const struct schedule_options *opt
 static bool is_late(const struct schedule *schedule)
 {
     return elapsed(schedule) > schedule->options.seconds;
+}
+
+static bool has_share(const struct schedule *schedule)
+{
+    double others = elapsed(schedule) - schedule->spent;
+    return !schedule->sparing || schedule->spent + schedule->latest <= share * others;
 }
 
 bool schedule_judges(const struct schedule *schedule, size_t sample)
@@ -52,16 +62,22 @@ enum sample_check schedule_check(const struct schedule *schedule)
         return CHECK_OPERATORS;
     if (options->operators ? schedule->checked >= options->operators : is_late(schedule))
         return CHECK_NOTHING;
-    return schedule->heard % schedule->check_every == 0 ? CHECK_OPERATORS : CHECK_UNDECIDED;
+    return schedule->heard % schedule->check_every == 0 && has_share(schedule) ? CHECK_OPERATORS
+                                                                               : CHECK_UNDECIDED;
 }
 
-/* After the first sample it is known how long a check takes. */
+/* After the first sample it is known how long a check takes. A share of the time grows with it, which spreads
+ * them by itself. */
 void schedule_heard(struct schedule *schedule, enum sample_check check, double seconds)
 {
     const struct schedule_options *options = &schedule->options;
     size_t judged = (options->samples + schedule->judge_every - 1) / schedule->judge_every;
-    schedule->checked += check == CHECK_OPERATORS;
-    if (schedule->heard++ || check != CHECK_OPERATORS)
+    if (check == CHECK_OPERATORS) {
+        schedule->checked++;
+        schedule->spent += seconds;
+        schedule->latest = seconds;
+    }
+    if (schedule->heard++ || check != CHECK_OPERATORS || schedule->sparing)
         return;
     double left = options->seconds - (double)judged * options->measured;
     schedule->check_every = every(judged, options->operators ? options->operators : in_time(left, seconds));

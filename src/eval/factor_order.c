@@ -9,13 +9,19 @@ struct factors factors_of(const struct bounded *value)
     struct factors own = {.count = 1};
     if (!value->value || !dtype_is_float(value->type))
         return own;
+    long double largest = 0, smallest = INFINITY;
     for (size_t i = 0; i < value->count; i++) {
         long double size = fabsl(value->value[i]);
-        own.infinite = own.infinite || isinf(size);
-        if (!(size > 0) || isinf(size))
-            continue;
-        own.most = fmax(own.most, ilogbl(size) + 1);
-        own.least = fmin(own.least, ilogbl(size));
+        if (isinf(size))
+            own.infinite = true;
+        else if (size > largest)
+            largest = size;
+        if (size > 0 && size < smallest)
+            smallest = size;
+    }
+    if (largest > 0) {
+        own.most = fmax(0, ilogbl(largest) + 1);
+        own.least = fmin(0, ilogbl(smallest));
     }
     return own;
 }

@@ -447,7 +447,8 @@ static bool fused_nodes_are_right(struct localizing *localizing)
 {
     const struct search *search = &localizing->search;
     struct operator_check check;
-    bool done = operator_check(&check, search->test.which, &search->whole.answer, NULL) == 0;
+    bool done =
+        operator_check(&check, search->test.which, &search->whole.answer, COMPANY_TWO_PRODUCTS, NULL) == 0;
     bool right = done && !check.found.count && check.n_checked == check.n_nodes;
     if (right && check.n_lowered)
         localizing->result->lowering = arena_strdup(&localizing->result->arena, check.lowering);

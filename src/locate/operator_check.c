@@ -21,6 +21,7 @@ enum { ALONE_NODES = 200, ALONE_BYTES = 64 << 20 };
 struct checking {
     struct operator_check *check;
     struct search search;
+    enum operator_company company;
     uint64_t *shown; /* by value: the hash of what the engine showed */
     bool *judged, *covered;
     double *lowered;
@@ -182,6 +183,7 @@ static int examine(struct checking *checking)
     if (check->found.count)
         return 0;
     struct stretches stretches = {.search = search,
+                                  .rounds = checking->company == COMPANY_ONE_PRODUCT ? 1 : STRETCHES_ALL,
                                   .shown = checking->shown,
                                   .judged = checking->judged,
                                   .covered = checking->covered,
@@ -216,9 +218,10 @@ static int prepare(struct checking *checking, const struct settle_case *which, s
 
 /* *shown: the engine ran with all values exposed. */
 static int check_case(struct operator_check *check, const struct settle_case *which,
-                      const struct result *answer, bool *shown, struct error *err)
+                      const struct result *answer, enum operator_company company, bool *shown,
+                      struct error *err)
 {
-    struct checking checking = {.check = check};
+    struct checking checking = {.check = check, .company = company};
     int status = prepare(&checking, which, err);
     if (!status) {
         checking.search.whole.answer = *answer;
@@ -236,17 +239,17 @@ static int check_case(struct operator_check *check, const struct settle_case *wh
 }
 
 int operator_check(struct operator_check *check, const struct settle_case *which, const struct result *answer,
-                   struct error *err)
+                   enum operator_company company, struct error *err)
 {
     struct settle_case stepwise = *which;
     struct test_case *named = named_states(which->test);
     bool shown = false;
     stepwise.test = named;
-    int status = named ? check_case(check, &stepwise, answer, &shown, NULL) : 0;
+    int status = named ? check_case(check, &stepwise, answer, company, &shown, NULL) : 0;
     if (!shown) { /* also where the engine cannot show the states */
         if (named)
             operator_check_release(check);
-        status = check_case(check, which, answer, &shown, err);
+        status = check_case(check, which, answer, company, &shown, err);
     }
     test_case_free(named);
     return status;

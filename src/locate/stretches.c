@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum round { EVERY_PRODUCT, EVEN_PRODUCTS, ODD_PRODUCTS, ROUNDS };
+enum round { EVERY_PRODUCT, EVEN_PRODUCTS, ODD_PRODUCTS, ROUNDS = STRETCHES_ALL };
 
 /* The values that are exposed, and how deep in products each value is. */
 struct plan {
@@ -441,7 +441,7 @@ int stretches_judge(struct stretches *stretches, struct settlement *settlement)
     int status = 0;
     plan.depths = memory_zeroed(index->count, sizeof *plan.depths);
     measure_depths(&plan);
-    for (enum round round = 0; round < ROUNDS && !status && !settlement->count; round++) {
+    for (enum round round = 0; round < stretches->rounds && !status && !settlement->count; round++) {
         plan.exposed = memory_zeroed(index->count, sizeof *plan.exposed);
         choose(&plan, round);
         bool wanted = is_new(&plan, tried, n_tried);

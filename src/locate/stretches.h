@@ -21,8 +21,11 @@
 
 #include "locate/search.h"
 
+enum { STRETCHES_ALL = 3 };
+
 struct stretches {
     struct search *search;
+    size_t rounds;         /* how many of these choices are tried, the first first */
     const uint64_t *shown; /* by value number: the hash of what the engine showed with all values exposed; 0:
                               it did not show it */
     const bool *judged;    /* by node number: nodes that were judged there, each alone */

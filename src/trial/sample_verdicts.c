@@ -214,10 +214,14 @@ static bool check_operators(struct sample_verdicts *verdicts, size_t engine,
     struct engine_verdict *overall = &verdicts->engine[engine];
     struct settle_case which = case_of(verdicts, engine, sample);
     const struct model *model = test_case_model(sample->test, NULL);
+    /* What was judged in more company once is only judged again here because the answer as a whole is not. */
+    enum operator_company company = sample->check == CHECK_UNDECIDED && overall->evidence.complete
+                                        ? COMPANY_ONE_PRODUCT
+                                        : COMPANY_TWO_PRODUCTS;
     struct operator_check check;
     struct error err = {0};
     bool told = false;
-    if (operator_check(&check, &which, &sample->results[engine], &err)) {
+    if (operator_check(&check, &which, &sample->results[engine], company, &err)) {
         operator_evidence_fail(&overall->evidence, verdicts->arena, err.message);
     } else if (check.found.count) {
         *settlement = check.found;
@@ -412,13 +416,29 @@ static void explain_limit(struct sample_verdicts *verdicts, const struct sample_
     str_release(&text);
 }
 
+/* A refusal is decided once where it comes before any data. */
+static void decide_refusal(struct sample_verdicts *verdicts, size_t engine,
+                           const struct sample_results *sample, struct verdict *verdict)
+{
+    struct load_refusal *refused = &verdicts->engine[engine].refused;
+    const struct result *result = &sample->results[engine];
+    struct settle_case which = case_of(verdicts, engine, sample);
+    bool at_load = result->stage == STAGE_LOAD && result->message && verdict_is(verdict->kind, CLASS_REFUSAL);
+    if (at_load && refused->message && text_equal(refused->message, result->message)) {
+        *verdict = refused->decided;
+        return;
+    }
+    refusal_decide(verdicts->refusals, &which, result, verdict);
+    if (at_load && !refused->message)
+        *refused = (struct load_refusal){arena_strdup(verdicts->arena, result->message), *verdict};
+}
+
 static void add_verdict(struct sample_verdicts *verdicts, size_t engine, const struct sample_results *sample,
                         struct verdict *verdict)
 {
     struct engine_verdict *overall = &verdicts->engine[engine];
     struct settlement settlement = {0};
-    struct settle_case which = case_of(verdicts, engine, sample);
-    refusal_decide(verdicts->refusals, &which, &sample->results[engine], verdict);
+    decide_refusal(verdicts, engine, sample, verdict);
     struct dispute dispute;
     bool expects = dispute_of(verdicts, engine, sample, &dispute);
     bool suspect = verdict_is(verdict->kind, CLASS_SUSPECT);

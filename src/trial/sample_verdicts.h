@@ -21,6 +21,12 @@
 #include "locate/settle.h"
 #include "trial/operator_evidence.h"
 
+/* A refusal to load the model, which no data changes, and what was decided about it (locate/refusal.h). */
+struct load_refusal {
+    const char *message; /* NULL: there was none so far */
+    struct verdict decided;
+};
+
 /* The verdict on one engine. Strings live in the arena given to sample_verdicts_init. */
 struct engine_verdict {
     struct verdict verdict;
@@ -48,6 +54,7 @@ struct engine_verdict {
     double factor, error, visible;     /* the largest over all samples (struct verdict) */
     struct operator_evidence evidence; /* of its operators */
     size_t settled;                    /* suspects that were settled */
+    struct load_refusal refused;       /* the first */
     size_t resolved; /* answers that could not be judged as a whole, or are not as expected, and were judged
                         operator by operator */
 };

@@ -13,9 +13,9 @@ npy rare.npy '<f4' '1000, 4' 0
 rare=reference:fault=thresholdedrelu-ge
 assay compare rare.onnx -e $rare --data rare.npy --time 5m
 # Fewer are judged where that is asked for, and the first sentence tells how many.
-assay compare rare.onnx -e $rare --data rare.npy --judge 20
+assay compare rare.onnx -e $rare --data rare.npy --judge 20 --operators 20
 # Beside another engine those on which they differ are judged, too.
-assay compare rare.onnx -e $rare -e reference:round=on --data rare.npy --judge 20 | sed -n '1,2p;/^\[/p'
+assay compare rare.onnx -e $rare -e reference:round=on --data rare.npy --judge 20 --operators 20 | sed -n '1,2p;/^\[/p'
 # Where the time is not enough for all, that is no all-clear.
 assay compare rare.onnx -e $rare --data rare.npy --time 0.0001s |
     sed -nE 's/[0-9]+ of (1,?000)/N of \1/; 1,2p; /^Not everything/p; /^\[/p'

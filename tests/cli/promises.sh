@@ -34,7 +34,7 @@ for data in first last tame; do
 done
 answer compare inner.onnx --data first.npy --time 10m -e $fault
 answer compare inner.onnx --data first.npy --operators 1 --judge 1 -e $fault
-answer compare inner.onnx --data tame.npy --judge 3 -e $healthy
+answer compare inner.onnx --data tame.npy --judge 3 --operators 3 -e $healthy
 # An engine that is wrong only among these nodes: each is right by itself, and the last one hides it.
 model among.onnx <<'EOF'
 <ir_version: 8, opset_import: ["": 13]>
@@ -42,7 +42,7 @@ g (float[N,2] x) => (float[N,2] b, bool[N,2] y) <float low = {-10}> { a = Neg(x)
 EOF
 answer compare among.onnx -n 3 -e reference:round=on,fault=next-node-only
 answer compare branch.onnx --data first.npy --time 10m -e $fault
-answer compare branch.onnx --data tame.npy --judge 3 -e $fault
+answer compare branch.onnx --data tame.npy --judge 3 --operators 3 -e $fault
 # localize: all of the sample.
 answer localize exp.onnx --data first.npy --sample 0 --method local -e $fault
 answer localize inner.onnx --data first.npy --sample 0 --method local -e $fault
