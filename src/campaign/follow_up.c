@@ -197,6 +197,38 @@ static struct trace *look_inside(const struct follow_up_options *options, const 
     return traced_case(panel_fresh(options->panel), options->panel->engines[0], test);
 }
 
+/* What experiments showed of the case, for sentences. `evidence` must outlive it. */
+static struct bundle_shown shown_by(const struct finding_evidence *evidence)
+{
+    return (struct bundle_shown){
+        .parameter = strchr(evidence->parameter, '+') ? "" : evidence->parameter, /* together: none alone */
+        .constant = evidence_has_cure(evidence, "initializer-as-input"),
+        .empty = evidence_has_cure(evidence, "filled"),
+        .not_finite = evidence_has_cure(evidence, "finite"),
+        .scalar = evidence_has_cure(evidence, "ranked"),
+    };
+}
+
+/* The case on the same release, which runs the graph as it is written. */
+static enum bundle_plain try_plain(const struct follow_up_options *options, const struct trial_done *done)
+{
+    struct panel plain = *options->panel;
+    struct trial_done again;
+    if (!done->settlements[0].fused || done->test->equivalence)
+        return PLAIN_NOT_TRIED;
+    int engine = pool_plain(plain.pool, plain.engines[0]);
+    plain.count = 1;
+    plain.engines = &engine;
+    plain.fresh = NULL;
+    if (engine < 0 || try_once(&plain, NULL, done->test, &again, NULL))
+        return PLAIN_NOT_TRIED;
+    enum verdict_kind kind = again.judgement.verdicts[0].kind;
+    trial_done_release(&again);
+    return verdict_is(kind, CLASS_AGREES) ? PLAIN_RIGHT
+           : verdict_is_finding(kind)     ? PLAIN_FAILS
+                                          : PLAIN_NOT_TRIED;
+}
+
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, const struct past *past,
                         struct finding_evidence *evidence, const struct folder *in, const char *name,
@@ -211,7 +243,10 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.draw = options->draw;
     struct experiments how = {.panel = options->panel, .registry = options->registry};
     char *cause = experiments_run(&how, done, evidence);
+    struct bundle_shown shown = shown_by(evidence);
     which.cause = cause;
+    which.shown = &shown;
+    which.plain = try_plain(options, done);
     char *source = engine_source_of(options->registry, engine_of(options), which.test);
     which.source = source;
     struct trace *trace = look_inside(options, which.test, which.engines[0].result);
@@ -329,6 +364,22 @@ static int kept_finding(const struct follow_up_options *options, const struct tr
     return 0;
 }
 
+/* The title of its bundle, which knows what experiments showed. */
+static void take_title(const struct follow_up_options *options, const char *bundle, struct str *title)
+{
+    struct arena arena;
+    struct folder folder;
+    struct bundle read;
+    arena_init(&arena);
+    if (!folder_open(&folder, options->folder, bundle, NULL) && !bundle_read(&read, &folder, &arena, NULL) &&
+        *read.title) {
+        str_clear(title);
+        str_add(title, read.title);
+    }
+    folder_close(&folder);
+    arena_release(&arena);
+}
+
 static int store_kept(const struct follow_up_options *options, const char *from,
                       const struct trial_done *done, const struct signature *signature, size_t nodes,
                       bool known, struct error *err)
@@ -338,6 +389,8 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     str_init(&title);
     char *bundle = bundle_of(signature);
     int status = kept_finding(options, done, signature, nodes, &title, &finding, err);
+    take_title(options, bundle, &title);
+    finding.title = title.data;
     struct settled settled = {/* what is written up stays so */
                               .state = known ? STATE_UNCHANGED : STATE_BUNDLED,
                               .bundle = bundle,

@@ -60,6 +60,18 @@ struct bundle_history {
 typedef int bundle_drawing(struct str *svg, const struct model *model, const size_t *nodes, size_t count,
                            struct error *err);
 
+/*
+ * What the failure needs, each as it is gone when that alone is changed: no title and no sentence names a
+ * condition that was not tried so.
+ */
+struct bundle_shown {
+    const char *parameter;                    /* of the operator to blame, "pads"; "": none */
+    bool constant, empty, not_finite, scalar; /* an input that is so */
+};
+
+/* What became of the case on the same release with the graph as it is written, the same kernels. */
+enum bundle_plain { PLAIN_NOT_TRIED = 0, PLAIN_RIGHT, PLAIN_FAILS };
+
 struct bundle_case {
     const struct signature *signature;
     const struct test_case *test;
@@ -69,6 +81,8 @@ struct bundle_case {
     const struct bundle_engine *engines; /* the first is the one at fault */
     size_t n_history;
     const struct bundle_history *history;
+    const struct bundle_shown *shown; /* NULL: nothing was tried */
+    enum bundle_plain plain;
     const char *pass;     /* the optimiser pass at fault, as the engine names it; or NULL */
     bundle_drawing *draw; /* NULL: no map.svg */
     /* Of a finding that needs a rewriting to show; else NULL. Where the two forms are different models, also

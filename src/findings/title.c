@@ -17,7 +17,6 @@
 
 enum {
     SHOWN_OPERATORS = 4,
-    ATTRIBUTES_LENGTH = 70, /* longer ones give way to modes and flags */
     BODY_OPERATORS = 3,
     REASON_LENGTH = 90,
 };
@@ -60,17 +59,14 @@ void bundle_operators(struct str *out, const struct bundle_case *which, const st
     add_operators(out, &b);
 }
 
-/* Modes and flags off their defaults, as the signature has them. */
-static void add_modes(struct str *out, const struct signature *signature)
+/* Whether an attribute of the operator has that name. */
+static bool has_parameter(const Onnx__NodeProto *node, const char *name)
 {
-    for (const char *at = signature->attributes; *at; at++)
-        str_append(out, *at == ',' ? ", " : at, *at == ',' ? 2 : 1);
-}
-
-/* Required everywhere, and telling nothing; or what has no short form. */
-static bool is_telling(const Onnx__AttributeProto *a)
-{
-    return strcmp(a->name, "kernel_shape") != 0 && strcmp(a->name, "hidden_size") != 0 && !a->g && !a->t;
+    const struct op *op = op_find(op_title(node));
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (text_equal(param->name, name))
+            return true;
+    return false;
 }
 
 static bool is_word(const ProtobufCBinaryData *bytes)
@@ -98,24 +94,30 @@ static void next_item(struct str *items)
     str_add(items, items->length ? ", " : "");
 }
 
-/* "axis=-1, keepdims=0": a reduced case has those attributes alone that matter. */
-static void add_attributes(struct str *items, const struct blamed *b)
+/* Types that the operator is asked for stand for the types of its operands. */
+static bool is_type(const Onnx__AttributeProto *a)
 {
-    struct str text;
-    str_init(&text);
+    return strcmp(a->name, "to") == 0 || strcmp(a->name, "dtype") == 0;
+}
+
+/* "axis=-1", "strides left out": the parameter to blame. */
+static void add_attributes(struct str *items, const struct blamed *b, const struct bundle_shown *shown)
+{
     const Onnx__NodeProto *node = blamed_node(b, 0);
+    bool found = !*shown->parameter;
     for (size_t i = 0; node && i < node->n_attribute; i++) {
-        if (!is_telling(node->attribute[i]))
+        const Onnx__AttributeProto *a = node->attribute[i];
+        bool blamed = text_equal(a->name, shown->parameter);
+        found |= blamed;
+        if ((!blamed && !is_type(a)) || a->g || a->t)
             continue;
-        next_item(&text);
-        add_attribute(&text, node->attribute[i]);
+        next_item(items);
+        add_attribute(items, a);
     }
-    if (text.length > ATTRIBUTES_LENGTH) {
-        str_clear(&text);
-        add_modes(&text, b->which->signature);
+    if (!found && node && has_parameter(node, shown->parameter)) {
+        next_item(items);
+        str_printf(items, "%s left out", shown->parameter);
     }
-    str_add(items, text.data);
-    str_release(&text);
 }
 
 static bool is_listed(const Onnx__NodeProto *const *nodes, size_t count, const char *type)
@@ -169,7 +171,6 @@ struct operands {
     bool constant;   /* all of them are */
     bool empty;      /* one has no elements */
     bool scalar;     /* the first has rank 0 */
-    bool left_out;   /* the last is named "" */
 };
 
 static struct operands look_at(const struct model *model, const Onnx__NodeProto *node)
@@ -180,7 +181,6 @@ static struct operands look_at(const struct model *model, const Onnx__NodeProto 
     for (size_t i = 0; i < node->n_input; i++) {
         const struct bounded *value = value_types_find(&types, node->input[i]);
         bool shaped = value && value->type != DTYPE_NONE && value->shape.rank >= 0;
-        operands.left_out = !*node->input[i]; /* the last: in between it is how optional ones are written */
         operands.constant &= !*node->input[i] || is_constant(model, node->input[i]);
         operands.empty |= shaped && value->count == 0;
         if (i == 0 && value)
@@ -223,7 +223,7 @@ static enum special special_in(const struct tensor *tensor)
 
 /* " of inf" where one number goes in; else "NaN among its inputs" to the items. True when it said of what. */
 static bool add_values(struct str *out, struct str *items, const struct blamed *b,
-                       const Onnx__NodeProto *node)
+                       const Onnx__NodeProto *node, const struct bundle_shown *shown)
 {
     enum special special = SPECIAL_NONE;
     bool said = false;
@@ -244,7 +244,7 @@ static bool add_values(struct str *out, struct str *items, const struct blamed *
         }
         tensor_release(&own);
     }
-    if (!said && special) {
+    if (!said && special && shown->not_finite) {
         next_item(items);
         str_printf(items, "%s among its inputs", special == SPECIAL_NAN ? "NaN" : "an infinity");
     }
@@ -272,29 +272,29 @@ static void add_operands(struct str *out, const struct operands *o, bool ranks_m
     str_release(&words);
 }
 
-/* What is known of the case beside its operators. */
+/* What was shown of the case beside its operators, and the types and the number that it has. */
 static void add_condition(struct str *out, const struct blamed *b, const struct verdict *verdict)
 {
+    static const struct bundle_shown nothing = {.parameter = ""};
+    const struct bundle_shown *shown = b->which->shown ? b->which->shown : &nothing;
     const Onnx__NodeProto *node = blamed_node(b, 0);
     bool values = verdict_is(verdict->kind, CLASS_NUMBERS);
     if (!node)
         return;
     struct operands operands = look_at(b->model, node);
+    operands.constant &= shown->constant && b->count == 1;
+    operands.empty &= shown->empty;
+    operands.scalar &= shown->scalar;
     if (b->count > 1) {
-        operands.constant = false;
         add_operands(out, &operands, false);
         return;
     }
     struct str items;
     str_init(&items);
-    add_attributes(&items, b);
-    bool said = add_bodies(&items, node) || (values && add_values(out, &items, b, node));
+    add_attributes(&items, b, shown);
+    bool said = add_bodies(&items, node) || (values && add_values(out, &items, b, node, shown));
     if (!said)
         add_operands(out, &operands, !values);
-    if (operands.left_out) {
-        next_item(&items);
-        str_add(&items, "an input left out");
-    }
     str_printf(out, "%s%s", items.length ? " with " : "", items.data);
     str_release(&items);
 }
@@ -427,19 +427,34 @@ static const struct verdict *title_verdict(const struct blamed *b)
     return own ? &settlement->verdict : verdict;
 }
 
+/* "output 1 of ": one that is not the first, where the answer is about the graph's outputs. */
+static void add_place(struct str *out, const struct blamed *b, const struct verdict *verdict)
+{
+    const Onnx__GraphProto *graph = b->model->graph;
+    const Onnx__NodeProto *node = blamed_node(b, 0);
+    if (!node || b->count != 1 || !verdict_is(verdict->kind, CLASS_WRONG_ANSWER) ||
+        verdict != b->which->engines[0].verdict || verdict->output >= graph->n_output)
+        return;
+    for (size_t k = 1; k < node->n_output; k++)
+        if (strcmp(node->output[k], graph->output[verdict->output]->name) == 0)
+            str_printf(out, "output %zu of ", k);
+}
+
 /* What stands before the operators: "Fused ", "A valid model of ", "The gradient of a model of ". */
 static void add_subject(struct str *out, const struct blamed *b, const struct verdict *verdict)
 {
     const struct settlement *settlement = b->which->settlement;
     const char *what = "";
     if (b->count > 1 && verdict_is(verdict->kind, CLASS_WRONG_ANSWER))
-        what = settlement && settlement->fused && !settlement->behind ? "fused " : "";
+        what = settlement && settlement->fused && b->which->plain == PLAIN_RIGHT ? "fused " : "";
     else if (verdict_row(verdict->kind)->calls_invalid)
         what = b->count > 1 ? "a valid model of " : "a valid ";
     else if (b->count > 1)
         what = "a model of ";
     size_t start = out->length;
     str_printf(out, "%s%s", b->which->test->gradient ? "the gradient of " : "", what);
+    if (!*what && !b->which->test->gradient)
+        add_place(out, b, verdict);
     if (out->length > start)
         out->data[start] = (char)toupper((unsigned char)out->data[start]);
 }

@@ -1,6 +1,7 @@
 #include "findings/writeup.h"
 
 #include "base/markup.h"
+#include "base/memory.h"
 #include "case/case_gradient.h"
 #include "engine/label.h"
 #include "judge/message.h"
@@ -12,6 +13,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MODEL_LIMIT = 6000, SHOWN_ELEMENTS = 24, MESSAGE_SHOWN = 600, STACK_LINES = 12 };
@@ -268,7 +270,7 @@ static void add_part(struct str *out, const char *before, struct label_part part
 
 /* Releases of one setting, in their order; neighbours with the same word are a run. */
 static void add_runs(struct str *out, const struct bundle_history *history, size_t count,
-                     struct label_part knobs, bool bad, const char *separator)
+                     struct label_part knobs, const char *word, const char *separator)
 {
     struct label_part first = {0}, last = {0};
     size_t before = out->length;
@@ -276,8 +278,9 @@ static void add_runs(struct str *out, const struct bundle_history *history, size
         struct label label = label_parse(i < count ? history[i].engine : "");
         if (i < count && !label_part_equal(label.knobs, knobs))
             continue;
-        bool same = i < count && label.version.length &&
-                    what_said(history[i].verdict) == (bad ? SAID_BAD : SAID_GOOD);
+        bool same =
+            i < count && label.version.length &&
+            (word ? text_equal(history[i].verdict, word) : what_said(history[i].verdict) == SAID_GOOD);
         if (same && !first.length)
             first = label.version;
         if (same)
@@ -293,7 +296,8 @@ static void add_runs(struct str *out, const struct bundle_history *history, size
         add_part(out, " (", knobs, ")");
 }
 
-void writeup_versions(struct str *out, const struct bundle_history *history, size_t count, bool bad)
+static void add_versions_of(struct str *out, const struct bundle_history *history, size_t count,
+                            const char *word)
 {
     size_t before = out->length;
     for (size_t i = 0; i < count; i++) {
@@ -302,7 +306,7 @@ void writeup_versions(struct str *out, const struct bundle_history *history, siz
         for (size_t k = 0; k < i; k++)
             seen |= label_part_equal(label_parse(history[k].engine).knobs, knobs);
         if (!seen)
-            add_runs(out, history, count, knobs, bad, out->length > before ? "; " : "");
+            add_runs(out, history, count, knobs, word, out->length > before ? "; " : "");
     }
 }
 
@@ -327,26 +331,71 @@ static void add_prose(struct str *out, const char *before, const char *text, con
     str_add(out, after);
 }
 
+/* A line for each kind of fault, as one release may refuse what another computes wrongly. */
+static void add_affected(struct str *out, const struct bundle_history *history, size_t count)
+{
+    const char *first = NULL;
+    bool kinds = false; /* several */
+    for (size_t i = 0; i < count; i++) {
+        if (what_said(history[i].verdict) != SAID_BAD)
+            continue;
+        kinds |= first && !text_equal(history[i].verdict, first);
+        first = history[i].verdict;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *word = history[i].verdict;
+        struct str versions;
+        bool told = what_said(word) != SAID_BAD;
+        for (size_t k = 0; k < i; k++)
+            told |= text_equal(history[k].verdict, word);
+        if (told)
+            continue;
+        str_init(&versions);
+        add_versions_of(&versions, history, count, word);
+        str_printf(out, "- Affected%s%s%s", kinds ? " (" : "", kinds ? word : "", kinds ? ")" : "");
+        add_prose(out, ": ", versions.data, "\n");
+        str_release(&versions);
+    }
+}
+
+/* What other releases said, where they were not looked for one by one but ran the case as well. */
+static size_t releases_beside(const struct bundle_case *which, struct bundle_history *history)
+{
+    struct label_part name = label_parse(which->engines[0].label).name;
+    size_t count = 0;
+    bool others = false;
+    for (size_t i = 0; i < which->n_engines; i++) {
+        const struct bundle_engine *engine = &which->engines[i];
+        if (!label_part_equal(label_parse(engine->label).name, name))
+            continue;
+        others |= i && !label_same_release(engine->label, which->engines[0].label);
+        history[count++] = (struct bundle_history){engine->label, verdict_name(engine->verdict->kind)};
+    }
+    return others ? count : 0;
+}
+
 static void add_versions(struct str *out, const struct bundle_case *which)
 {
-    struct str good, bad;
+    struct str good, engine;
+    struct bundle_history *beside = memory_zeroed(which->n_engines, sizeof *beside);
+    const struct bundle_history *history = which->n_history ? which->history : beside;
+    size_t count = which->n_history ? which->n_history : releases_beside(which, beside), others = 0;
     str_init(&good);
-    str_init(&bad);
-    writeup_versions(&bad, which->history, which->n_history, true);
-    writeup_versions(&good, which->history, which->n_history, false);
-    struct str engine;
     str_init(&engine);
+    for (size_t i = 0; i < count; i++)
+        others += !label_same_release(history[i].engine, which->engines[0].label);
     add_engine(&engine, &which->engines[0]);
     add_prose(out, "## Versions\n\nSeen with ", engine.data,
-              which->n_history ? ".\n\n" : "; other releases were not tried.\n\n");
-    if (bad.length)
-        add_prose(out, "- Affected: ", bad.data, "\n");
-    if (good.length)
+              others ? ".\n\n" : "; other releases were not tried.\n\n");
+    add_versions_of(&good, history, count, NULL);
+    if (others)
+        add_affected(out, history, count);
+    if (others && good.length)
         add_prose(out, "- Not affected: ", good.data, "\n");
-    str_add(out, which->n_history ? "\n" : "");
+    str_add(out, others ? "\n" : "");
     str_release(&engine);
     str_release(&good);
-    str_release(&bad);
+    free(beside);
 }
 
 /* Who gives the expected result: settings of the same release, then other engines. */
@@ -388,7 +437,13 @@ static void add_together(struct str *out, const struct bundle_case *which, const
     bundle_operators(&operators, which, model);
     if (!settlement->behind)
         add_prose(out, "It vanishes when the values between ", operators.data,
-                  " are made graph outputs: they are wrong only where they are fused.\n\n");
+                  which->plain == PLAIN_RIGHT
+                      ? " are made graph outputs, and when the graph is run as it is written: they are wrong "
+                        "only where they are fused.\n\n"
+                  : which->plain == PLAIN_FAILS
+                      ? " are made graph outputs, but not when the graph is run as it is written: it is not "
+                        "fusing them that makes it.\n\n"
+                      : " are made graph outputs.\n\n");
     else if (settlement->at < model->graph->n_node)
         add_prose(out, "When all values are made graph outputs, only ",
                   op_title(model->graph->node[settlement->at]),

@@ -16,10 +16,4 @@
 int writeup(struct str *out, const struct bundle_case *which, const struct model *model, bool drawn,
             struct error *err);
 
-/*
- * Appends releases as "1.10.0 to 1.15.1, 1.20.0 (opt=all)": with `bad` those whose verdict is a finding, else
- * those that ran the case without one. Releases that lack something or did not start are left out.
- */
-void writeup_versions(struct str *out, const struct bundle_history *history, size_t count, bool bad);
-
 #endif

@@ -406,12 +406,23 @@ struct title_row {
     enum stage stage;
     int signal;
     const char *message, *title;
+    struct bundle_shown shown;
+    enum bundle_plain plain;
 };
 
 static const struct title_row titles[] = {
     {"g (float[1,0] x) => (float[0] y) { y = ArgMax <axis = -1, keepdims = 0> (x) }", 1, false, VERDICT_CRASH,
-     STAGE_RUN, SIGFPE, NULL,
-     "ArgMax of an empty tensor with axis=-1, keepdims=0 crashes at run: integer division trap (SIGFPE)"},
+     STAGE_RUN, SIGFPE, NULL, "ArgMax of an empty tensor crashes at run: integer division trap (SIGFPE)",
+     .shown = {.parameter = "", .empty = true}},
+    {"g (float[1,0] x) => (float[0] y) { y = ArgMax <axis = -1, keepdims = 0> (x) }", 1, false, VERDICT_CRASH,
+     STAGE_RUN, SIGFPE, NULL, "ArgMax with keepdims=0 crashes at run: integer division trap (SIGFPE)",
+     .shown = {.parameter = "keepdims"}},
+    {"g (float[1,1,3] x) => (float[1,1,2] y) { y = MaxPool <kernel_shape = [2]> (x) }", 1, false,
+     VERDICT_WRONG, STAGE_RUN, 0, NULL, "MaxPool with strides left out gives 0 instead of 0.5",
+     .shown = {.parameter = "strides"}},
+    {"g (float[1,1,3] x) => (int64[1,1,2] i) { y, i = MaxPool <kernel_shape = [2]> (x) }", 1, false,
+     VERDICT_WRONG, STAGE_RUN, 0, NULL, "Output 1 of MaxPool gives 0 instead of 0.5",
+     .shown = {.parameter = ""}},
     {"g (bool c, int32[2] x) => (int32[2] y) {\n"
      "  y = If (c) <then_branch = t () => (int32[2] a) { a = Neg (x) },\n"
      "              else_branch = e () => (int32[2] b) { b = Identity (x) }>\n}",
@@ -426,24 +437,27 @@ static const struct title_row titles[] = {
      0,
      "Non-zero status code returned while running Reshape node. Name:'r' Status Message: /a/op_kernel.h:42 "
      "const T* Input(int) const [with T = Tensor] Missing Input: s",
-     "Reshape of a scalar with allowzero=1 fails at run: Missing Input: s"},
+     "Reshape of a scalar fails at run: Missing Input: s", .shown = {.parameter = "", .scalar = true}},
     {"g (double[1,1] x) => (double[1,1] y) { y = MatMul (x, x) }", 1, false, VERDICT_REJECTED, STAGE_LOAD, 0,
      "Exception during initialization: /a/matmul.h:35 MatMul<double>::MatMul(const OpKernelInfo&) "
      "std::isfinite(alpha_attr_) was false. FusedMatMul alpha attribute must be finite, got: inf\n",
      "A valid MatMul of double is refused at load: FusedMatMul alpha attribute must be finite, got: inf"},
     {"g () => (int64[1] y) <int64[1] a = {0}, int64[0] b = {}> { y = Concat <axis = 0> (a, b) }", 1, false,
      VERDICT_CRASH, STAGE_LOAD, SIGSEGV, NULL,
-     "Concat of a constant empty int64 tensor with axis=0 crashes at load: segmentation fault"},
+     "Concat of a constant int64 tensor crashes at load: segmentation fault",
+     .shown = {.parameter = "", .constant = true}},
     {"g (double[2] x) => (float[2] y) { y = Cast <to = 1> (x) }", 1, false, VERDICT_WRONG, STAGE_RUN, 0, NULL,
      "Cast of double with to=float gives 0 instead of 0.5"},
     {"g (uint8[1,1,1] x) => (int32[1,1,1] y) <uint8[1,1,1] w = {0}> { y = ConvInteger (x, w, none) }", 1,
-     false, VERDICT_HANG, STAGE_RUN, 0, NULL, "ConvInteger of uint8 with an input left out hangs at run"},
+     false, VERDICT_HANG, STAGE_RUN, 0, NULL, "ConvInteger of uint8 hangs at run"},
     {"g () => (float y) <float x = {0.25}> { y = Erf (x) }", 1, false, VERDICT_NAN, STAGE_RUN, 0, NULL,
      "Erf of 0.25 gives 0 instead of 0.5"},
     {"g (float[2] x) => (float[2] y) { a = Neg (x)\n  b = Abs (a)\n  c = Neg (b)\n  d = Exp (c)\n"
      "  y = Sqrt (d)\n}",
      5, true, VERDICT_WRONG, STAGE_RUN, 0, NULL,
-     "Fused Neg + Abs + ... + Sqrt (5 operators) gives 0 instead of 0.5"},
+     "Fused Neg + Abs + ... + Sqrt (5 operators) gives 0 instead of 0.5", .plain = PLAIN_RIGHT},
+    {"g (float[2] x) => (float[2] y) { a = Neg (x)\n  y = Sqrt (a)\n}", 2, true, VERDICT_WRONG, STAGE_RUN, 0,
+     NULL, "Neg + Sqrt gives 0 instead of 0.5", .plain = PLAIN_FAILS},
 };
 
 static void check_title(const struct title_row *row)
@@ -472,8 +486,13 @@ static void check_title(const struct title_row *row)
         .verdict = &verdict,
         .result = &result,
     };
-    struct bundle_case which = {
-        .signature = &signature, .test = test, .settlement = &settlement, .n_engines = 1, .engines = &engine};
+    struct bundle_case which = {.signature = &signature,
+                                .test = test,
+                                .settlement = &settlement,
+                                .shown = row->shown.parameter ? &row->shown : NULL,
+                                .plain = row->plain,
+                                .n_engines = 1,
+                                .engines = &engine};
     bundle_title(&title, &which, model);
     assert_string_equal(title.data, row->title);
     registry_free(registry);
