@@ -4,12 +4,12 @@
  *     experiments_of ENGINE... <FOLDERS
  *
  * Reads the folders of bundles (docs/commands.md), one a line with the number of the engine that fails and a
- * tab before it, and prints the evidence of each (findings/evidence.h) as a line of JSON. A case that the
+ * tab before it, and prints the evidence of each (diagnose/evidence.h) as a line of JSON. A case that the
  * engine now answers right gives an empty line.
  */
 #include "base/memory.h"
-#include "campaign/experiments.h"
 #include "case/backend_suite.h"
+#include "diagnose/diagnose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +47,7 @@ static int look_again(const struct again *again, size_t engine, const char *fold
     evidence_init(&evidence);
     str_init(&text);
     if (verdict_is_finding(done.judgement.verdicts[0].kind)) {
-        free(experiments_run(&(struct experiments){.panel = &alone, .registry = again->registry}, &done,
-                             &evidence));
+        free(diagnose(&alone, again->registry, &done, &evidence));
         evidence_write(&text, &evidence);
     }
     puts(text.data);

@@ -3,8 +3,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/engine_source.h"
-#include "campaign/experiments.h"
 #include "campaign/kept_case.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/known_findings.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
 #include "locate/traced_case.h"
@@ -201,11 +202,11 @@ static struct trace *look_inside(const struct follow_up_options *options, const 
 static struct bundle_shown shown_by(const struct finding_evidence *evidence)
 {
     return (struct bundle_shown){
-        .parameter = strchr(evidence->parameter, '+') ? "" : evidence->parameter, /* together: none alone */
-        .constant = evidence_has_cure(evidence, "initializer-as-input"),
-        .empty = evidence_has_cure(evidence, "filled"),
-        .not_finite = evidence_has_cure(evidence, "finite"),
-        .scalar = evidence_has_cure(evidence, "ranked"),
+        .parameter = evidence->shown & EVIDENCE(FAILS_TOGETHER) ? "" : evidence->parameter,
+        .constant = evidence->shown & EVIDENCE(CURED_VARIABLE),
+        .empty = evidence->shown & EVIDENCE(CURED_FILLED),
+        .not_finite = evidence->shown & EVIDENCE(CURED_FINITE),
+        .scalar = evidence->shown & EVIDENCE(CURED_RANKED),
     };
 }
 
@@ -241,8 +242,7 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.history = past->history;
     which.pass = past->pass;
     which.draw = options->draw;
-    struct experiments how = {.panel = options->panel, .registry = options->registry};
-    char *cause = experiments_run(&how, done, evidence);
+    char *cause = diagnose(options->panel, options->registry, done, evidence);
     struct bundle_shown shown = shown_by(evidence);
     which.cause = cause;
     which.shown = &shown;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "campaign/search_source.h"
+#include "diagnose/known_findings.h"
 #include "generate/case_maker.h"
 #include "rules/knob_settings.h"
 

@@ -2,6 +2,7 @@
 #include "campaign/fuzz_running.h"
 
 #include "campaign/follow_up.h"
+#include "diagnose/known_findings.h"
 
 #include <math.h>
 #include <time.h>

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "campaign/follow_up.h"
+#include "diagnose/known_findings.h"
 #include "findings/inlined_nodes.h"
 #include "judge/metrics.h"
 #include "locate/classify.h"

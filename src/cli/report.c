@@ -7,6 +7,7 @@
 #include "campaign/follow_up.h"
 #include "cli/casefile.h"
 #include "cli/judge_first.h"
+#include "diagnose/known_findings.h"
 #include "findings/campaign_view.h"
 #include "report/fault_map.h"
 #include "report/text_table.h"

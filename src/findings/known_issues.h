@@ -184,35 +184,4 @@ void known_look_up(const void *context, const struct sample_finding *finding, st
 /* Returns what is shown and stored as the issue: its case, or its name if it has no case. */
 const char *known_document(const struct known_issue *issue);
 
-/*
- * Saves the facts of a finding in the store, for known_again, and adds to them its name and cause as the
- * store knows it. If an issue matches, the status of the finding becomes "known: DOCUMENT".
- */
-int known_mark(const struct known_issues *known, struct store *store, const char *signature,
-               struct finding_facts *facts, struct error *err);
-
-/*
- * Tries the issues on all findings of the store that are not known yet. One that has the name of a muted
- * finding, and whose parameter to blame is not known yet, is known when that is the end of it (`last`), as
- * nobody will look into it.
- */
-int known_again(const struct known_issues *known, struct store *store, bool last, struct error *err);
-
-/*
- * Reads the facts of a finding from the store, with its name and its cause. Fails with ERROR_NOT_FOUND when
- * it has none. The caller releases *facts, except after a failure.
- */
-int known_facts(struct finding_facts *facts, struct store *store, const char *signature, struct error *err);
-
-/*
- * Appends the issue that a finding of the store is, as the text of a section for a file: its name, the names
- * of those that turned out to be the same when they were reduced, and its cause as far as experiments showed
- * it (findings/cause_key.h). What else its case has by accident is no condition.
- */
-int known_write(struct str *out, struct store *store, const struct stored *stored, const char *because,
-                struct error *err);
-
-/* Appends the key of a cause as an issue holds it: on one line, in which nothing begins a comment. */
-void known_cause_text(struct str *out, const char *key);
-
 #endif

@@ -86,3 +86,16 @@ void traced_words(const struct trace *trace, const struct model *model, const si
     if (indexed)
         model_index_release(&index);
 }
+
+const struct trace_step *traced_step(const struct trace *trace, const struct model *model,
+                                     const size_t *nodes, size_t count)
+{
+    static const size_t only = 0;
+    struct model_index index;
+    bool one = model->graph->n_node == 1;
+    if (!trace || (!count && !one) || model_index_init(&index, model, NULL))
+        return NULL;
+    const char *value = known_value(trace, &index, one ? &only : nodes, one ? 1 : count);
+    model_index_release(&index);
+    return value ? trace_find(trace, value) : NULL;
+}

@@ -22,4 +22,9 @@ struct trace *traced_case(struct pool *pool, int engine, const struct test_case 
 void traced_words(const struct trace *trace, const struct model *model, const size_t *nodes, size_t count,
                   struct str *out);
 
+/* The kernel that computed these nodes, of a model of one node that one; NULL when the trace is NULL or does
+ * not say. It lives in the trace. */
+const struct trace_step *traced_step(const struct trace *trace, const struct model *model,
+                                     const size_t *nodes, size_t count);
+
 #endif

@@ -9,7 +9,7 @@
 #ifndef REPORT_CAUSES_ANSWER_H
 #define REPORT_CAUSES_ANSWER_H
 
-#include "findings/causes.h"
+#include "diagnose/causes.h"
 
 /*
  * Appends the sentences, separated by `between`: "\n", or " ". some: not all findings of the campaign were

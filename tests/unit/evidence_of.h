@@ -4,9 +4,14 @@
 
 #include "scene.h"
 
-#include "campaign/experiments.h"
+#include "diagnose/diagnose.h"
 
 #include <stddef.h>
+
+static inline bool shows(const struct finding_evidence *evidence, enum evidence_bit bit)
+{
+    return evidence->shown & EVIDENCE(bit);
+}
 
 /* Of a case that the engine must fail on. Gives up the case; the caller releases the evidence. */
 static inline void evidence_of_case(struct scene *scene, struct test_case *test,
@@ -19,7 +24,7 @@ static inline void evidence_of_case(struct scene *scene, struct test_case *test,
     trials_free(trials);
     assert_true(verdict_is_finding(done.judgement.verdicts[0].kind));
     evidence_init(evidence);
-    free(experiments_run(&(struct experiments){.panel = &scene->panel}, &done, evidence));
+    free(diagnose(&scene->panel, NULL, &done, evidence));
     trial_done_release(&done);
 }
 

@@ -1,6 +1,6 @@
 /* Forms of cases for experiments with constants, and the cases that are tried elsewhere. */
-#include "campaign/constant_nodes.h"
-#include "campaign/elsewhere.h"
+#include "diagnose/constants.h"
+#include "diagnose/unrelated.h"
 #include "locate/expected.h"
 #include "model/build.h"
 
@@ -70,16 +70,16 @@ static void test_fed(void **state)
     add_node(model, "Sub", "n", "c", "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
     for (size_t i = 0; i < 2; i++) {
-        struct test_case *fed = constant_nodes_fed(test, i, false);
+        struct test_case *fed = constants_fed(test, i, false);
         assert_non_null(fed);
         assert_int_equal(fed->n_inputs, 1);
         assert_string_equal(fed->inputs[0].name, i ? "n" : "c");
         assert_true(first_element(fed) == first_element(test));
         test_case_free(fed);
     }
-    assert_null(constant_nodes_fed(test, 2, false));
-    assert_null(constant_nodes_fed(test, 0, true)); /* of float32 already */
-    assert_true(constant_nodes_alone(test));
+    assert_null(constants_fed(test, 2, false));
+    assert_null(constants_fed(test, 0, true)); /* of float32 already */
+    assert_true(constants_alone(test));
     test_case_free(test);
 }
 
@@ -103,12 +103,12 @@ static void test_folded(void **state)
     struct test_case *test = negated_constant(&model);
     add_node(model, "Add", "x", "n", "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
-    struct test_case *folded = constant_nodes_folded(test, NULL, &taker);
+    struct test_case *folded = constants_folded(test, NULL, &taker);
     assert_non_null(folded);
     assert_string_equal(taker, "Add");
     assert_int_equal(test_case_model(folded, NULL)->graph->n_node, 1);
     assert_true(first_element(folded) == first_element(test));
-    assert_null(constant_nodes_folded(folded, NULL, &taker));
+    assert_null(constants_folded(folded, NULL, &taker));
     test_case_free(folded);
     test_case_free(test);
 }
@@ -123,7 +123,7 @@ static void test_folded_for_one(void **state)
     add_node(model, "Add", "x", "n", "a");
     add_node(model, "Mul", "a", "n", "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
-    struct test_case *folded = constant_nodes_folded(test, "Mul", &taker);
+    struct test_case *folded = constants_folded(test, "Mul", &taker);
     assert_non_null(folded);
     assert_string_equal(taker, "Mul");
     const Onnx__GraphProto *graph = test_case_model(folded, NULL)->graph;
@@ -132,8 +132,8 @@ static void test_folded_for_one(void **state)
     assert_string_not_equal(graph->node[2]->input[1], "n");
     assert_true(first_element(folded) == first_element(test));
     test_case_free(folded);
-    assert_null(constant_nodes_folded(test, "Neg", &taker)); /* which takes nothing that is computed */
-    assert_null(constant_nodes_opened(test));                /* it has an input */
+    assert_null(constants_folded(test, "Neg", &taker)); /* which takes nothing that is computed */
+    assert_null(constants_opened(test));                /* it has an input */
     test_case_free(test);
 }
 
@@ -146,11 +146,11 @@ static void test_opened(void **state)
     add_constant(model, "c");
     add_node(model, "Neg", "c", NULL, "y");
     model_add_output(model, "y", DTYPE_FLOAT, &matrix);
-    struct test_case *opened = constant_nodes_opened(test);
+    struct test_case *opened = constants_opened(test);
     assert_non_null(opened);
     assert_int_equal(opened->n_inputs, 1);
     assert_int_equal(test_case_model(opened, NULL)->graph->n_initializer, 0);
-    assert_false(constant_nodes_alone(opened));
+    assert_false(constants_alone(opened));
     assert_true(first_element(opened) == first_element(test));
     test_case_free(opened);
     test_case_free(test);
@@ -168,27 +168,27 @@ static void test_variables(void **state)
     add_node(model, "Shape", "a", NULL, "s");
     add_node(model, "Neg", "s", NULL, "y");
     model_add_output(model, "y", DTYPE_INT64, NULL);
-    assert_null(constant_nodes_fed(test, 0, false));
-    assert_null(constant_nodes_fed(test, 1, false));
-    struct test_case *fed = constant_nodes_fed(test, 2, false);
+    assert_null(constants_fed(test, 0, false));
+    assert_null(constants_fed(test, 1, false));
+    struct test_case *fed = constants_fed(test, 2, false);
     assert_non_null(fed);
     assert_string_equal(fed->inputs[0].name, "s");
     assert_true(first_element(fed) == -3);
     test_case_free(fed);
-    fed = constant_nodes_fed(test, 2, true);
+    fed = constants_fed(test, 2, true);
     assert_non_null(fed);
     assert_string_equal(test_case_model(fed, NULL)->graph->node[0]->op_type, "Cast");
     assert_int_equal(fed->inputs[0].tensors[0].type, DTYPE_FLOAT);
     assert_true(first_element(fed) == -3);
     test_case_free(fed);
     const char *taker;
-    assert_null(constant_nodes_folded(test, NULL, &taker)); /* the output is a constant */
-    struct test_case *with = constant_nodes_with_variables(test);
+    assert_null(constants_folded(test, NULL, &taker)); /* the output is a constant */
+    struct test_case *with = constants_with_variables(test);
     assert_non_null(with);
-    assert_null(constant_nodes_folded(with, NULL, &taker));
+    assert_null(constants_folded(with, NULL, &taker));
     assert_int_equal(with->n_inputs, 2);
-    assert_true(constant_nodes_alone(test)); /* of the shape */
-    assert_false(constant_nodes_alone(with));
+    assert_true(constants_alone(test)); /* of the shape */
+    assert_false(constants_alone(with));
     assert_true(first_element(with) == -3);
     test_case_free(with);
     test_case_free(test);
@@ -197,14 +197,14 @@ static void test_variables(void **state)
 static void test_elsewhere(void **state)
 {
     (void)state;
-    struct test_case *constant = elsewhere_constant();
+    struct test_case *constant = unrelated_constant();
     assert_non_null(constant);
-    assert_true(constant_nodes_alone(constant));
+    assert_true(constants_alone(constant));
     test_case_free(constant);
-    for (int class = 0; class < ELSEWHERE_CLASSES; class ++)
-        for (size_t i = 0; i < ELSEWHERE_OPERATORS; i++) {
-            struct test_case *of_class = elsewhere_case((enum elsewhere_class) class, i, true);
-            struct test_case *other = elsewhere_case((enum elsewhere_class) class, i, false);
+    for (int class = 0; class < UNRELATED_CLASSES; class ++)
+        for (size_t i = 0; i < UNRELATED_OPERATORS; i++) {
+            struct test_case *of_class = unrelated_case((enum unrelated_class) class, i, true);
+            struct test_case *other = unrelated_case((enum unrelated_class) class, i, false);
             assert_non_null(of_class);
             assert_non_null(other);
             assert_true(first_element(of_class) == first_element(other));

@@ -1,6 +1,6 @@
 /* Known issues: what a file may say, which findings it fits, and findings of a store looked up in it. */
-#include "findings/evidence.h"
-#include "findings/known_issues.h"
+#include "diagnose/evidence.h"
+#include "diagnose/known_findings.h"
 
 #include "base/file.h"
 #include "case/test_case.h"
@@ -372,6 +372,7 @@ static void add_diagnosed(struct store *store, const char *signature, const char
     evidence.parameter = parameter;
     evidence.value = "cubic";
     evidence.main = "Resize";
+    evidence.shown = EVIDENCE(DIAGNOSED);
     assert_true(signature_parse(&parsed, signature));
     struct finding finding = {
         .signature = signature, .name = parsed.name, .kind = "wrong", .engine = "a@1:fast=1"};

@@ -1,11 +1,10 @@
 /* Nodes of a case by themselves, the node at fault among them, and what experiments say of it. */
 #include "scene.h"
 
-#include "campaign/as_columns.h"
-#include "campaign/made_lists.h"
-#include "campaign/node_alone.h"
-#include "campaign/other_data.h"
-#include "campaign/stand_in.h"
+#include "diagnose/changed_case.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/lists.h"
+#include "diagnose/single_node.h"
 #include "findings/signature.h"
 #include "locate/expected.h"
 
@@ -72,13 +71,13 @@ static void test_found(void **state)
     struct finding_evidence evidence;
     scene_open(&scene, LABELS(padded));
     struct trial_done whole = try_on(&scene, CROPPED);
-    struct experiments how = {.panel = &scene.panel};
+    struct experiment how = {.panel = &scene.panel, .done = &whole};
     struct trial_done alone;
-    assert_true(stand_in_find(&how, &whole, &alone));
+    assert_true(node_at_fault(&how, &alone));
     assert_string_equal(test_case_model(alone.test, NULL)->graph->node[0]->op_type, "Pad");
     trial_done_release(&alone);
     evidence_init(&evidence);
-    free(experiments_run(&how, &whole, &evidence));
+    free(diagnose(&scene.panel, NULL, &whole, &evidence));
     assert_string_equal(evidence.alone, "shape|reference:fault=pad-unpad-off|Pad|any||");
     assert_string_equal(evidence.main, "Pad");
     evidence_release(&evidence);
@@ -95,7 +94,7 @@ static void test_none(void **state)
     scene_open(&scene, LABELS(padded));
     struct trial_done one =
         try_on(&scene, "g (float[6] x) => (float[4] y) <int64[2] p = {-1, -1}> { y = Pad(x, p) }");
-    assert_false(stand_in_find(&(struct experiments){.panel = &scene.panel}, &one, &alone));
+    assert_false(node_at_fault(&(struct experiment){.panel = &scene.panel, .done = &one}, &alone));
     trial_done_release(&one);
     scene_close(&scene);
 }
@@ -106,7 +105,7 @@ static bool stands_for(const struct scene *scene, struct trial_done *whole, enum
     struct trial_done alone;
     whole->judgement.verdicts[0].kind = kind;
     whole->results[0].outcome = outcome;
-    bool found = stand_in_find(&(struct experiments){.panel = &scene->panel}, whole, &alone);
+    bool found = node_at_fault(&(struct experiment){.panel = &scene->panel, .done = whole}, &alone);
     if (found)
         trial_done_release(&alone);
     return found;
@@ -133,7 +132,7 @@ static void test_other_forms(void **state)
     (void)state;
     struct test_case *test = case_of_text(
         "g (float[2,3,4] x) => (float[3] y) { y = ReduceMax<axes = [-1, 0], keepdims = 0>(x) }", 1);
-    struct test_case *forward = other_data_axes_forward(test), *sorted = other_data_axes_sorted(test);
+    struct test_case *forward = changed_axes_forward(test), *sorted = changed_axes_sorted(test);
     const Onnx__AttributeProto *axes = test_case_model(forward, NULL)->graph->node[0]->attribute[0];
     assert_int_equal(axes->ints[0], 2);
     axes = test_case_model(sorted, NULL)->graph->node[0]->attribute[0];
@@ -143,7 +142,7 @@ static void test_other_forms(void **state)
     test_case_free(sorted);
     test_case_free(test);
     test = case_of_text("g (float[2,0] x) => (int64[1,0] y) { y = ArgMax<axis = -2>(x) }", 1);
-    forward = other_data_axes_forward(test); /* of a result without elements, too */
+    forward = changed_axes_forward(test); /* of a result without elements, too */
     assert_non_null(forward);
     test_case_free(forward);
     test_case_free(test);
@@ -151,20 +150,20 @@ static void test_other_forms(void **state)
         "g (float[3] x) => (float[3] y) <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {0}> "
         "{ y = Slice(x, s, e, a, s) }",
         1);
-    struct test_case *ahead = other_data_steps_forward(test);
+    struct test_case *ahead = changed_steps_forward(test);
     assert_null(ahead); /* its starts and steps are one constant, which cannot be both */
     test_case_free(test);
     test = case_of_text("g (float[3] x) => (float[3] y) <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = "
                         "{0}, int64[1] t = {-1}> "
                         "{ y = Slice(x, s, e, a, t) }",
                         1);
-    ahead = other_data_steps_forward(test);
+    ahead = changed_steps_forward(test);
     assert_non_null(ahead);
     test_case_free(ahead);
     test_case_free(test);
     test = case_of_text(
         "g (float[2,3] x, float[3] v) => (float[2] y) { y = Einsum<equation = \"ij,j->i\">(x, v) }", 1);
-    struct test_case *rows = other_data_two_dims(test);
+    struct test_case *rows = lists_given_as_rows(test);
     assert_non_null(rows);
     const Onnx__AttributeProto *equation = test_case_model(rows, NULL)->graph->node[0]->attribute[0];
     assert_int_equal(equation->s.len, strlen("ij,aj->ai"));
@@ -181,7 +180,7 @@ static void test_axes(void **state)
         case_of_text("g (float[2,3] x, int64[1] a) => (float[2,1] y) { n = Neg(x) y = ReduceSum(n, a) }", 1);
     assert_int_equal(test->inputs[1].tensors[0].count, 1);
     tensor_set(&test->inputs[1].tensors[0], 0, -1);
-    struct test_case *forward = other_data_axes_forward(test);
+    struct test_case *forward = changed_axes_forward(test);
     assert_right(forward, "Neg", 2);
     assert_true(tensor_get(&forward->inputs[1].tensors[0], 0) == 1);
     assert_true(tensor_get(&test->inputs[1].tensors[0], 0) == -1); /* the case itself stays */
@@ -197,7 +196,7 @@ static void test_columns(void **state)
     bool computed;
     struct test_case *test =
         case_of_text("g (float[1,3] x, float[3] v) => (float[1,3] y) { y = Add(x, v) }", 1);
-    struct test_case *columns = other_data_columns(test, LISTS_CONSTANTS, &computed);
+    struct test_case *columns = lists_as_columns(test, LISTS_CONSTANTS, &computed);
     assert_true(computed);
     assert_right(columns, "Add", 1);
     assert_int_equal(columns->inputs[1].tensors[0].shape.rank, 2);
@@ -207,11 +206,11 @@ static void test_columns(void **state)
     test = case_of_text("g (float[2,3] x) => (float[2] y) <float[3] v = {1, 2, 3}> "
                         "{ y = Einsum<equation = \"ij,j->i\">(x, v) }",
                         1);
-    columns = other_data_columns(test, LISTS_CONSTANTS, &computed);
+    columns = lists_as_columns(test, LISTS_CONSTANTS, &computed);
     assert_non_null(columns);
     assert_false(computed);
     test_case_free(columns);
-    struct test_case *rows = other_data_rows(test);
+    struct test_case *rows = lists_as_rows(test);
     assert_right(rows, "Einsum", 1);
     test_case_free(rows);
     test_case_free(test);
@@ -219,7 +218,7 @@ static void test_columns(void **state)
     scene_open(&scene, LABELS(padded));
     struct trial_done done =
         try_on(&scene, "g (float[6] x) => (float[4] y) <int64[2] p = {-1, -1}> { y = Pad(x, p) }");
-    assert_false(as_columns(&(struct experiments){.panel = &scene.panel}, &done));
+    assert_false(lists_taken_for_columns(&(struct experiment){.panel = &scene.panel, .done = &done}));
     trial_done_release(&done);
     scene_close(&scene);
 }
@@ -233,20 +232,20 @@ static void test_made_lists(void **state)
                                           1);
     struct node_values *values = node_values_new(test);
     for (enum made_form form = MADE_ROWS; form <= MADE_LISTS; form++) {
-        struct test_case *made = made_lists_as(values, MADE_BY_ALL, form);
+        struct test_case *made = lists_made_as(values, MADE_BY_ALL, form);
         assert_right(made, "Reshape", 3);
         assert_int_equal(test_case_model(made, NULL)->graph->output[0]->type->tensor_type->shape->n_dim,
                          form == MADE_LISTS ? 1 : 2);
         test_case_free(made);
     }
-    assert_null(made_lists_as(values, 1, MADE_ROWS)); /* nothing takes what it makes */
+    assert_null(lists_made_as(values, 1, MADE_ROWS)); /* nothing takes what it makes */
     node_values_free(values);
     test_case_free(test);
     test = case_of_text("g (float[2,3] x) => (float[12] y) <int64[1] d = {6}, int64[1] t = {2}> "
                         "{ l = Reshape(x, d) y = Tile(l, t) }",
                         1);
     values = node_values_new(test);
-    assert_null(made_lists_as(values, MADE_BY_ALL, MADE_ROWS));
+    assert_null(lists_made_as(values, MADE_BY_ALL, MADE_ROWS));
     node_values_free(values);
     test_case_free(test);
 }
@@ -258,7 +257,7 @@ static void test_deeper(void **state)
     struct test_case *test =
         case_of_text("g (float[2,3] x, float[3] v, float s) => (float[2,3] y) { y = Sum(x, v, s) }", 1);
     for (int first = 0; first < 2; first++) {
-        struct test_case *deeper = other_data_deeper(test, first, false);
+        struct test_case *deeper = lists_deeper(test, first, false);
         assert_right(deeper, "Sum", 1);
         assert_int_equal(deeper->inputs[0].tensors[0].shape.rank, 3);
         assert_int_equal(deeper->inputs[1].tensors[0].shape.rank, 2);
@@ -267,10 +266,10 @@ static void test_deeper(void **state)
     }
     test_case_free(test);
     test = case_of_text("g (float[2,3] x) => (float[2,3] y) { y = Neg(x) }", 1);
-    assert_null(other_data_deeper(test, true, false)); /* it has no list */
+    assert_null(lists_deeper(test, true, false)); /* it has no list */
     test_case_free(test);
     test = case_of_text("g (float[3] x) => (float[6] y) <int64[1] r = {2}> { y = Tile(x, r) }", 1);
-    assert_null(other_data_deeper(test, true, false)); /* the repeats are for one dimension */
+    assert_null(lists_deeper(test, true, false)); /* the repeats are for one dimension */
     test_case_free(test);
 }
 
@@ -280,10 +279,10 @@ static void test_fewer_outputs(void **state)
     (void)state;
     struct test_case *test =
         case_of_text("g (float[2,3] x) => (float[2,3] y, bool[2,3] m) { y, m = Dropout(x) }", 1);
-    struct test_case *fewer = other_data_fewer_outputs(test);
+    struct test_case *fewer = changed_fewer_outputs(test);
     assert_right(fewer, "Dropout", 1);
     assert_int_equal(test_case_model(fewer, NULL)->graph->n_output, 1);
-    assert_null(other_data_fewer_outputs(fewer));
+    assert_null(changed_fewer_outputs(fewer));
     test_case_free(fewer);
     test_case_free(test);
 }

@@ -31,7 +31,7 @@ static void test_some_sizes(void **state)
                              "nearest_mode = \"floor\">(x, , , s) }",
                              x, 30),
                      &evidence);
-    assert_true(evidence_has_cure(&evidence, "another-size"));
+    assert_true(shows(&evidence, CURED_SIZE));
     assert_string_not_equal(evidence.parameter, "");
     evidence_release(&evidence);
     scene_close(&scene);
@@ -50,7 +50,7 @@ static void test_below_the_lowest(void **state)
                              "[2, 1, 2], dilations = [1, 1, 2], pads = [0, 0, 1, 1, 0, 0]>(x) }",
                              x, 2),
                      &evidence);
-    assert_true(evidence_has_cure(&evidence, "above-lowest"));
+    assert_true(shows(&evidence, CURED_ABOVE_LOWEST));
     evidence_release(&evidence);
     scene_close(&scene);
 }
@@ -68,7 +68,7 @@ static void test_letters(void **state)
         case_of("g (float[1,1,1,2] x) => (float[1,2,1] y) { y = Einsum<equation = \" t ras->tsr\">(x) }", x,
                 1),
         &evidence);
-    assert_true(evidence_has_cure(&evidence, "letters-kept"));
+    assert_true(shows(&evidence, CURED_LETTERS_KEPT));
     evidence_release(&evidence);
     scene_close(&scene);
 }

@@ -1,0 +1,75 @@
+/*
+ * What the keys of causes (diagnose/table.h) are made of: facts of a finding that decide which row applies,
+ * and the parts that a row puts together.
+ */
+#ifndef DIAGNOSE_CAUSE_PARTS_H
+#define DIAGNOSE_CAUSE_PARTS_H
+
+#include "diagnose/evidence.h"
+#include "findings/signature.h"
+
+/* What follows from signature and evidence; bits behind those of the evidence itself. */
+enum cause_fact {
+    HAS_PASS = EVIDENCE_BITS, /* an optimiser pass without which it is gone */
+    HAS_PARAMETER,            /* a parameter is to blame */
+    HAS_TYPE,                 /* a wrong element type came */
+    HAS_MESSAGE,              /* the engine gave a message, or left a stack */
+    NAMES_PLACE,              /* the message names a file of the engine's source and a line */
+    NAMES_OPERATOR,           /* one operator is blamed, bodies aside */
+    NAMES_SEVERAL,            /* several are */
+    HAS_OPERATOR,             /* one operator does most of the work */
+    ON_OPERANDS,              /* it works on the elements of several operands */
+    BROADCASTS,               /* and each of them may be broadcast: Add, Less, Max */
+    READS_VECTORS,            /* a tensor of one dimension is a vector to it: MatMul */
+    COUNTS_WINDOWS,           /* convolutions and pools, which have one rule for how many windows there are */
+    OWNS_PARAMETER,           /* the operator that is blamed has the parameter to blame */
+    IS_AXES,                  /* the parameter to blame is axes, or an axis */
+    IS_NEGATIVE,              /* its value holds a negative whole number */
+    READS_INTEGERS,           /* the constant to blame is of integers */
+    WANTS_INTEGERS,           /* the right element type is one of integers */
+    CURED_VARIABLE_ALONE,     /* an input in the place of a constant cures, and nothing else does */
+    CAUSE_FACTS
+};
+
+/* A finding, as the table looks at it. */
+struct cause_subject {
+    const struct signature *signature;
+    const struct finding_evidence *evidence;
+    uint64_t facts;                       /* EVIDENCE(bit) and EVIDENCE(fact) */
+    enum kin kin;                         /* to which kind of failure the symptom belongs */
+    char blamed[SIGNATURE_PART_SIZE + 1]; /* the only operator blamed; "" when there are several */
+    const char *operator_name;            /* that, or the one that does most of the work; "" */
+};
+
+void cause_subject_init(struct cause_subject *subject, const struct signature *signature,
+                        const struct finding_evidence *evidence);
+
+/*
+ * The name that stands for an operator and those computed alike: of the first operator of the table with the
+ * same kernel, both with keepdims (all reductions) or the same weights (GRU for GRU, LSTM and RNN). A
+ * function of single elements stands for itself, as do operators that the table does not have.
+ */
+const char *cause_mates(const char *op);
+
+/* A part of a key. It may append nothing. */
+typedef void cause_part(struct str *out, const struct cause_subject *subject);
+
+cause_part cause_operator;       /* the operator */
+cause_part cause_kind;           /* it and those that are computed alike; else all that are blamed */
+cause_part cause_shared_kind;    /* the same, where those that broadcast are one kind, "elementwise" */
+cause_part cause_window_kind;    /* the same, where those with windows are one kind */
+cause_part cause_owner_kind;     /* the kind of the operator that has the parameter */
+cause_part cause_parameter;      /* the parameter, and what matters of its value */
+cause_part cause_parameter_name; /* the parameter alone */
+cause_part cause_passes;         /* optimiser passes, without the level at which they run */
+cause_part cause_place;          /* the file of the engine's source, or the message */
+cause_part cause_message;        /* the message without the names of element types */
+cause_part cause_coarse_types;   /* the same, where integers of all sizes are one */
+cause_part cause_wrong_type;     /* which type came in the place of which */
+cause_part cause_constant;       /* the element type of the constant */
+cause_part cause_operators;      /* all operators that are blamed, without their bodies */
+cause_part cause_main_operators; /* those of them that do most of the work */
+cause_part cause_taker;          /* the operator that takes computed constants */
+cause_part cause_scalar;         /* that the result is a scalar */
+
+#endif

@@ -1,0 +1,202 @@
+#include "diagnose/known_findings.h"
+
+#include "base/clean.h"
+#include "base/memory.h"
+#include "diagnose/causes.h"
+#include "diagnose/table.h"
+#include "engine/label.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void key_of(struct str *key, const char *signature)
+{
+    str_init(key);
+    str_printf(key, STORE_FACTS_KEY "%s", signature);
+}
+
+static int mark(struct store *store, const char *signature, const struct known_issue *issue,
+                struct error *err)
+{
+    if (!issue)
+        return 0;
+    struct settled known = {.state = STATE_KNOWN, .detail = known_document(issue)};
+    return store_settle(store, signature, &known, err);
+}
+
+/* The name of the finding and its cause, as far as the store knows it. */
+static int identify(struct finding_facts *facts, struct store *store, const char *text, struct error *err)
+{
+    struct signature signature;
+    struct finding_evidence evidence;
+    struct str key, cause;
+    if (!signature_parse(&signature, text)) /* of another version */
+        return 0;
+    str_init(&key);
+    str_init(&cause);
+    int status = evidence_load(&evidence, store, text, err);
+    if (!status)
+        cause_key(&key, &signature, &evidence, NULL);
+    known_cause_text(&cause, key.data);
+    facts->name = arena_strdup(&facts->arena, signature.name);
+    facts->cause = arena_strdup(&facts->arena, cause.data);
+    facts->parameter = arena_strdup(&facts->arena, evidence.parameter);
+    facts->undiagnosed = !(evidence.shown & EVIDENCE(DIAGNOSED));
+    evidence_release(&evidence);
+    str_release(&key);
+    str_release(&cause);
+    return status;
+}
+
+int known_mark(const struct known_issues *known, struct store *store, const char *signature,
+               struct finding_facts *facts, struct error *err)
+{
+    struct str key, text;
+    str_init(&text);
+    key_of(&key, signature);
+    facts_write(&text, facts);
+    int status = store_set(store, key.data, text.data, err);
+    if (!status)
+        status = identify(facts, store, signature, err);
+    if (!status)
+        status = mark(store, signature, known_find(known, facts), err);
+    str_release(&key);
+    str_release(&text);
+    return status;
+}
+
+int known_facts(struct finding_facts *facts, struct store *store, const char *signature, struct error *err)
+{
+    struct str key, text;
+    bool found = false;
+    str_init(&text);
+    key_of(&key, signature);
+    int status = store_get(store, key.data, &text, &found, err);
+    if (!status && !found)
+        status = error_set(err, ERROR_NOT_FOUND, "the campaign has no facts of %.200s", signature);
+    if (!status &&
+        (facts_read(facts, text.data, text.length, err) || identify(facts, store, signature, err))) {
+        facts_release(facts);
+        status = -1;
+    }
+    str_release(&key);
+    str_release(&text);
+    return status;
+}
+
+/* Signatures of findings that are not known, read before any of them changes. */
+struct unknown {
+    size_t count, capacity;
+    char **signatures;
+};
+
+static int note_finding(void *context, const struct stored *stored, struct error *err)
+{
+    struct unknown *unknown = context;
+    (void)err;
+    if (stored->state == STATE_KNOWN)
+        return 0;
+    unknown->signatures =
+        memory_grow(unknown->signatures, &unknown->capacity, unknown->count + 1, sizeof *unknown->signatures);
+    unknown->signatures[unknown->count++] = memory_strdup(stored->signature);
+    return 0;
+}
+
+static int look_again(const struct known_issues *known, struct store *store, const char *signature, bool last,
+                      struct error *err)
+{
+    struct finding_facts facts;
+    struct error why = {0};
+    /* Facts that are damaged must not keep a campaign, or all workers of a shared one, from going on. */
+    if (known_facts(&facts, store, signature, &why))
+        return why.code == ERROR_NOT_FOUND || why.code == ERROR_FORMAT
+                   ? 0
+                   : error_set(err, why.code, "%s", why.message);
+    facts.undiagnosed &= !last;
+    int status = mark(store, signature, known_find(known, &facts), err);
+    facts_release(&facts);
+    return status;
+}
+
+int known_again(const struct known_issues *known, struct store *store, bool last, struct error *err)
+{
+    struct unknown unknown = {0};
+    if (!known->count)
+        return 0;
+    int status = store_list(store, &(struct store_filter){0}, note_finding, &unknown, err);
+    for (size_t i = 0; i < unknown.count; i++) {
+        if (!status)
+            status = look_again(known, store, unknown.signatures[i], last, err);
+        free(unknown.signatures[i]);
+    }
+    free(unknown.signatures);
+    return status ? -1 : known_in_time(known, err);
+}
+
+void known_cause_text(struct str *out, const char *key)
+{
+    for (const char *c = key; *c;) { /* one line, in which nothing hides */
+        size_t blank = strspn(c, " \n\t;");
+        str_add(out, blank && c != key && c[blank] ? " " : "");
+        c += blank ? blank : clean_add_character(out, c, "?");
+    }
+}
+
+/* The names of all findings of one cause, and of those that were merged into them. */
+struct cause_names {
+    struct store *store;
+    const char *key, *first; /* first: the one that was named already */
+    struct str *out;
+};
+
+static int add_name(void *context, const struct stored *stored, struct error *err)
+{
+    const struct cause_names *names = context;
+    struct str key;
+    str_init(&key);
+    int status = causes_key(&key, names->store, stored, NULL, err);
+    if (!status && text_equal(key.data, names->key) && !text_equal(stored->name, names->first))
+        str_printf(names->out, " %s", stored->name);
+    str_release(&key);
+    return status;
+}
+
+static int write_parameter(struct str *out, struct store *store, const char *signature, struct error *err)
+{
+    struct finding_evidence evidence;
+    int status = evidence_load(&evidence, store, signature, err);
+    if (!status && *evidence.parameter) {
+        str_add(out, "parameter = ");
+        known_cause_text(out, evidence.parameter);
+        str_add(out, "\n");
+    }
+    evidence_release(&evidence);
+    return status;
+}
+
+int known_write(struct str *out, struct store *store, const struct stored *stored, const char *because,
+                struct error *err)
+{
+    struct label_part engine = label_parse(stored->engine).name;
+    struct str key;
+    str_init(&key);
+    int status = causes_key(&key, store, stored, NULL, err);
+    struct cause_names names = {store, key.data, stored->name, out};
+    str_printf(out, "[%s]\nengine = %.*s\nfinding = %s", stored->name, (int)engine.length, engine.text,
+               stored->name);
+    if (!status)
+        status =
+            store_list(store, &(struct store_filter){.merged = true, .gone = true}, add_name, &names, err);
+    str_add(out, "\nsame-cause = ");
+    known_cause_text(out, key.data);
+    str_add(out, "\n");
+    if (!status)
+        status = write_parameter(out, store, stored->signature, err);
+    str_add(out, "cause = ");
+    known_cause_text(out, because);
+    str_add(out, "\n");
+    if (*stored->bundle)
+        str_printf(out, "case = %s\n", stored->bundle);
+    str_release(&key);
+    return status;
+}

@@ -1,0 +1,326 @@
+#include "diagnose/table.h"
+
+#include "diagnose/changed_case.h"
+#include "diagnose/constants.h"
+#include "diagnose/lists.h"
+#include "diagnose/unrelated.h"
+
+#define B(bit) EVIDENCE(bit)
+enum {
+    NUMBERS = 1 << KIN_NUMBERS,
+    SHAPE = 1 << KIN_SHAPE,
+    TYPE = 1 << KIN_TYPE,
+    REFUSAL = 1 << KIN_REFUSAL,
+    CRASH = 1 << KIN_CRASH,
+    ANSWER = NUMBERS | SHAPE | TYPE,
+};
+
+/* Lists are what matters. */
+#define OF_LISTS (B(CURED_COLUMNS) | B(CURED_MADE_LISTS) | B(CURED_DEEPER))
+
+/* Classes of inputs narrower than that of lists, or of constants, whose lack cures as well. */
+#define NARROWER \
+    (B(CURED_AXES_SORTED) | B(CURED_FILLED) | B(CURED_FINITE) | B(CURED_OTHER_TYPE) | B(CURED_RANKED))
+
+/* Something of the inputs is what matters, so that it is no matter of the outputs. */
+#define OF_INPUTS                                                                           \
+    (NARROWER | B(CURED_TWO_DIMS) | B(CURED_EXPANDED) | B(CURED_VARIABLE) | B(CURED_CAST) | \
+     B(CURED_ABOVE_LOWEST) | B(CURED_MODERATE))
+
+/* An operator, or a place in the engine's code, is named. */
+#define NAMED (B(NAMES_OPERATOR) | B(NAMES_PLACE))
+
+static const struct cause_row rows[] = {
+    /* What the engine did: a pass without which the failure is gone, or a kernel that it fused. What a pass
+     * makes of tensors without elements may show in any way. */
+    {.name = "empty in a pass",
+     .all = B(HAS_PASS) | B(CURED_FILLED),
+     .any_symptom = true,
+     .parts = {cause_passes}},
+    {.name = "pass",
+     .kins = ANSWER | CRASH,
+     .all = B(HAS_PASS),
+     .parts = {cause_passes, cause_main_operators}},
+    {.name = "pass",
+     .kins = REFUSAL,
+     .all = B(HAS_PASS) | B(NAMES_OPERATOR),
+     .parts = {cause_passes, cause_operator}},
+    {.name = "pass", .kins = REFUSAL, .all = B(HAS_PASS), .parts = {cause_passes, cause_place}},
+
+    /* Lists and constants that unrelated operators fail on as well. To some operators a list is a vector, and
+     * those on several operands may be cured by a row that fits the others by chance. */
+    {.name = "as-columns", .shows = CURED_COLUMNS, .ask = lists_taken_for_columns},
+    {.name = "made-two-dims", .shows = CURED_MADE_LISTS, .ask = lists_made_are_cured},
+    {.name = "deeper", .shows = CURED_DEEPER, .ask = lists_cured_by_dimension, .late = true},
+    {.name = "vectors",
+     .all = B(READS_VECTORS),
+     .any = OF_LISTS | B(CURED_TWO_DIMS),
+     .any_symptom = true,
+     .parts = {cause_operator}},
+    {.name = "lists",
+     .shows = FAILS_ON_LISTS,
+     .ask = unrelated_fail_on_lists,
+     .late = true,
+     .kins = ~(unsigned)TYPE,
+     .all = B(FAILS_ON_LISTS),
+     .any = OF_LISTS,
+     .none = B(READS_VECTORS) | B(CURED_RANKED),
+     .any_symptom = true},
+    {.name = "lists",
+     .kins = ~(unsigned)TYPE,
+     .all = B(FAILS_ON_LISTS),
+     .none = B(READS_VECTORS) | B(ON_OPERANDS) | NARROWER,
+     .any_symptom = true},
+    {.name = "constants alone",
+     .shows = FAILS_ON_CONSTANTS,
+     .ask = unrelated_fail_on_constants,
+     .all = B(FAILS_ON_CONSTANTS),
+     .none =
+         B(READS_VECTORS) | B(CURED_AXES_FORWARD) | B(CURED_STEPS_FORWARD) | B(CURED_ABOVE_LOWEST) | NARROWER,
+     .any_symptom = true},
+
+    /* The same case in another form: it is chance how the failure shows. */
+    {.name = "computed constants",
+     .shows = CURED_COMPUTED,
+     .ask = constants_computed,
+     .all = B(CURED_COMPUTED),
+     .any_symptom = true,
+     .parts = {cause_taker}},
+    {.name = "axes-forward",
+     .shows = CURED_AXES_FORWARD,
+     .make = changed_axes_forward,
+     .cured = CURED_BY_LIFE,
+     .all = B(CURED_AXES_FORWARD) | B(HAS_OPERATOR),
+     .any_symptom = true,
+     .parts = {cause_kind}},
+    {.name = "axes-sorted",
+     .shows = CURED_AXES_SORTED,
+     .make = changed_axes_sorted,
+     .cured = CURED_BY_LIFE,
+     .all = B(CURED_AXES_SORTED) | B(HAS_OPERATOR),
+     .any_symptom = true,
+     .parts = {cause_kind}},
+    {.name = "steps-forward",
+     .shows = CURED_STEPS_FORWARD,
+     .make = changed_steps_forward,
+     .cured = CURED_BY_FAILURE,
+     .all = B(CURED_STEPS_FORWARD),
+     .any_symptom = true},
+    {.name = "expanded",
+     .shows = CURED_EXPANDED,
+     .make = changed_expanded,
+     .all = B(CURED_EXPANDED) | B(HAS_OPERATOR),
+     .none = B(NAMES_SEVERAL),
+     .any_symptom = true,
+     .parts = {cause_shared_kind}},
+    {.name = "expanded",
+     .shows = CURED_TWO_DIMS,
+     .make = lists_given_as_rows,
+     .all = B(CURED_TWO_DIMS) | B(ON_OPERANDS),
+     .none = B(NAMES_SEVERAL),
+     .any_symptom = true,
+     .parts = {cause_shared_kind}},
+    {.name = "two-dims", .shows = CURED_TWO_DIMS, .make = lists_all_as_rows},
+    /* Of an answer, leaving out a wrong result always helps: it is to blame where nothing else does. */
+    {.name = "fewer-outputs",
+     .shows = CURED_FEWER_OUTPUTS,
+     .make = changed_fewer_outputs,
+     .cured = CURED_BY_FAILURE | CURED_BY_FORM,
+     .kins = REFUSAL | CRASH,
+     .all = B(CURED_FEWER_OUTPUTS) | B(HAS_OPERATOR),
+     .any_symptom = true,
+     .parts = {cause_operator}},
+    {.name = "fewer-outputs",
+     .kins = ANSWER,
+     .all = B(CURED_FEWER_OUTPUTS) | B(HAS_OPERATOR) | B(FAILS_ALWAYS),
+     .none = OF_INPUTS | B(WANTS_INTEGERS),
+     .any_symptom = true,
+     .parts = {cause_operator}},
+
+    /* Of refusals: what the operator does not expect is noticed in many places. */
+    {.name = "wants a constant",
+     .shows = CURED_FROZEN,
+     .ask = constants_wanted,
+     .of_base = true,
+     .kins = REFUSAL,
+     .all = B(CURED_FROZEN) | B(HAS_OPERATOR),
+     .parts = {cause_operator}},
+    {.name = "wants a variable",
+     .shows = CURED_VARIABLE,
+     .ask = constants_as_inputs,
+     .of_base = true,
+     .kins = REFUSAL,
+     .all = B(CURED_VARIABLE_ALONE) | B(HAS_OPERATOR),
+     .none = B(GIVES_CONSTANTS),
+     .parts = {cause_kind}},
+    {.name = "letters-kept",
+     .shows = CURED_LETTERS_KEPT,
+     .make = changed_letters_kept,
+     .kins = REFUSAL,
+     .all = B(CURED_LETTERS_KEPT) | B(NAMES_PLACE),
+     .parts = {cause_operator}},
+    {.name = "empty",
+     .kins = REFUSAL,
+     .all = B(GIVES_EMPTY) | B(CURED_FILLED) | B(HAS_MESSAGE),
+     .none = B(NAMES_PLACE),
+     .parts = {cause_message}},
+    {.name = "negative",
+     .kins = REFUSAL,
+     .all = B(HAS_PARAMETER) | B(IS_NEGATIVE),
+     .none = B(IS_AXES),
+     .parts = {cause_owner_kind, cause_parameter}},
+    {.name = "constants",
+     .kins = REFUSAL | CRASH,
+     .all = B(GIVES_CONSTANTS) | B(HAS_MESSAGE),
+     .none = B(NAMES_PLACE),
+     .parts = {cause_message}},
+
+    /* Parameters and types. Where the engine dies, it is chance of what, and where. */
+    {.name = "parameter",
+     .kins = CRASH,
+     .all = B(HAS_PARAMETER),
+     .parts = {cause_owner_kind, cause_parameter_name}},
+    {.name = "type", .kins = TYPE, .all = B(HAS_TYPE), .parts = {cause_wrong_type}},
+    {.name = "another-size", /* it is chance which parameters bring the sizes out */
+     .kins = NUMBERS,
+     .all = B(CURED_SIZE) | B(NAMES_OPERATOR),
+     .parts = {cause_kind}},
+    {.name = "integer constants", /* how they are read is no matter of the operator */
+     .shows = CURED_CAST,
+     .ask = constants_misread,
+     .kins = ANSWER | CRASH,
+     .all = B(READS_INTEGERS) | B(NAMES_OPERATOR),
+     .any = B(CURED_VARIABLE) | B(CURED_CAST),
+     .parts = {cause_constant}},
+    {.name = "parameter", /* convolutions and pools count windows by one rule */
+     .kins = SHAPE,
+     .all = B(OWNS_PARAMETER),
+     .parts = {cause_window_kind, cause_parameter}},
+    {.name = "parameter", .kins = ANSWER, .all = B(OWNS_PARAMETER), .parts = {cause_kind, cause_parameter}},
+
+    /* Classes of inputs that the failure needs. */
+    {.name = "two-dims",
+     .all = B(CURED_TWO_DIMS),
+     .any = NAMED,
+     .parts = {cause_kind, cause_scalar, cause_message}},
+    {.name = "variable",
+     .kins = ANSWER | CRASH,
+     .all = B(CURED_VARIABLE),
+     .any = NAMED,
+     .parts = {cause_kind, cause_constant}},
+    {.name = "above-lowest", /* -infinity is lower, too; but that a number is so large may be what matters */
+     .shows = CURED_ABOVE_LOWEST,
+     .make = changed_above_lowest,
+     .also = changed_largest,
+     .all = B(CURED_ABOVE_LOWEST),
+     .any = NAMED,
+     .parts = {cause_kind, cause_message}},
+    {.name = "moderate",
+     .shows = CURED_MODERATE,
+     .make = changed_moderate,
+     .all = B(CURED_MODERATE),
+     .any = NAMED,
+     .parts = {cause_kind, cause_message}},
+    {.name = "other-type",
+     .shows = CURED_OTHER_TYPE,
+     .ask = constants_other_type,
+     .of_base = true,
+     .all = B(CURED_OTHER_TYPE),
+     .any = NAMED,
+     .parts = {cause_kind, cause_coarse_types, cause_message}},
+    {.name = "ranked",
+     .shows = CURED_RANKED,
+     .make = changed_ranked,
+     .all = B(CURED_RANKED),
+     .any = NAMED,
+     .parts = {cause_kind, cause_coarse_types, cause_message}},
+    {.name = "finite",
+     .shows = CURED_FINITE,
+     .make = changed_finite,
+     .all = B(CURED_FINITE),
+     .any = NAMED,
+     .parts = {cause_kind, cause_coarse_types, cause_message}},
+    {.name = "filled",
+     .shows = CURED_FILLED,
+     .make = changed_filled,
+     .all = B(CURED_FILLED),
+     .any = NAMED,
+     .parts = {cause_kind, cause_coarse_types, cause_message}},
+
+    /* The engine's own words, and where it died. Many callers may come to a place, and scalars are a reason.
+     */
+    {.name = "place",
+     .kins = REFUSAL,
+     .all = B(NAMES_PLACE),
+     .parts = {cause_kind, cause_scalar, cause_message}},
+    {.name = "message", .kins = REFUSAL, .all = B(HAS_MESSAGE), .parts = {cause_operators, cause_message}},
+    {.name = "operator",
+     .kins = CRASH,
+     .all = B(NAMES_OPERATOR) | B(FAILS_ALWAYS),
+     .parts = {cause_kind, cause_message}},
+};
+
+size_t cause_row_count(void)
+{
+    return sizeof rows / sizeof *rows;
+}
+
+const struct cause_row *cause_row_at(size_t number)
+{
+    return &rows[number];
+}
+
+static bool applies(const struct cause_row *row, const struct cause_subject *subject)
+{
+    return (row->all || row->any) && (!row->kins || (row->kins >> subject->kin & 1)) &&
+           (subject->facts & row->all) == row->all && !(subject->facts & row->none) &&
+           (!row->any || (subject->facts & row->any));
+}
+
+/* Wrong numbers may be NaN by chance, and an engine may die of this or that. */
+static const char *symptom_class(const struct cause_subject *subject)
+{
+    static const char *const words[] = {[KIN_NUMBERS] = "wrong",
+                                        [KIN_SHAPE] = "shape",
+                                        [KIN_TYPE] = "dtype",
+                                        [KIN_REFUSAL] = "refused",
+                                        [KIN_CRASH] = "crash"};
+    const char *word = words[subject->kin];
+    return word ? word : symptom_word(subject->signature->symptom);
+}
+
+static void add_key(struct str *out, const struct cause_row *row, const struct cause_subject *subject)
+{
+    str_printf(out, "%s|%s|%s", row->name, row->any_symptom ? "any" : symptom_class(subject),
+               subject->signature->engine);
+    for (size_t i = 0; i < CAUSE_PARTS && row->parts[i]; i++) { /* a part may be nothing */
+        struct str part;
+        str_init(&part);
+        row->parts[i](&part, subject);
+        str_printf(out, part.length ? "|%s" : "", part.data);
+        str_release(&part);
+    }
+}
+
+/* Gradients and answers that contradict each other: of these no experiment tells. */
+static bool is_apart(const struct signature *signature)
+{
+    return signature->symptom == SYMPTOM_COUNT || text_equal(signature->message, "gradient") ||
+           symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
+}
+
+void cause_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence,
+               const struct cause_row *without)
+{
+    struct signature alone;
+    struct cause_subject subject;
+    const struct signature *signature =
+        *evidence->alone && signature_parse(&alone, evidence->alone) ? &alone : whole;
+    cause_subject_init(&subject, signature, evidence);
+    for (size_t i = 0; !is_apart(signature) && i < cause_row_count(); i++)
+        if (&rows[i] != without && applies(&rows[i], &subject)) {
+            add_key(out, &rows[i], &subject);
+            return;
+        }
+    str_add(out, signature->text);
+}

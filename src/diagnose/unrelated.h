@@ -1,0 +1,34 @@
+/*
+ * Whether an engine fails on a class of inputs whatever the operator. A finding that needs inputs of such a
+ * class is then no bug of its operator (diagnose/table.h).
+ *
+ * Small models of one operator each are run twice, with an input of the class and with a like one that is not
+ * of it. The operators have nothing in common but that they work along the last axis. The class is at fault
+ * when three of them answer the second right and the first not.
+ */
+#ifndef DIAGNOSE_UNRELATED_H
+#define DIAGNOSE_UNRELATED_H
+
+#include "diagnose/experiment.h"
+
+enum unrelated_class {
+    UNRELATED_CONSTANTS, /* an operator on constants alone; else on a variable */
+    UNRELATED_LISTS,     /* tensors of one dimension; else the same as a matrix of one row */
+    UNRELATED_CLASSES
+};
+
+enum { UNRELATED_OPERATORS = 6, UNRELATED_ENOUGH = 3 };
+
+/* The model of an operator (below UNRELATED_OPERATORS) with an input of the class or not. The caller frees
+ * it. */
+struct test_case *unrelated_case(enum unrelated_class class, size_t operator, bool of_class);
+
+/* A model that gives one constant as it is. The caller frees it. */
+struct test_case *unrelated_constant(void);
+
+/* Whether the engine fails on lists, of which a cure of the finding is, or on nodes on constants alone, where
+ * feeding one cures it, whatever the operator. */
+bool unrelated_fail_on_lists(const struct experiment *how);
+bool unrelated_fail_on_constants(const struct experiment *how);
+
+#endif
