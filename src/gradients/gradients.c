@@ -97,7 +97,7 @@ static void count_elements(struct gradients *g, size_t engine, const struct resu
             continue;
         g->types[k] = expected.type;
         g->shapes[k] = expected.shape;
-        struct verdict verdict = {.kind = VERDICT_AGREES, .gradient = true};
+        struct verdict verdict = verdict_begin(true);
         verdict_output(&verdict, 0, &expected, &result->outputs[k]);
         figures->total += verdict.total;
         figures->judged += verdict.judged;

@@ -168,7 +168,7 @@ static void judge_claim(struct dispute *dispute, const struct expected *expected
                         const struct result *reference, const struct result *answer,
                         const struct metrics_tolerance *tolerance)
 {
-    dispute->claim = (struct verdict){.kind = VERDICT_AGREES, .gradient = reference->gradients};
+    dispute->claim = verdict_begin(reference->gradients);
     dispute->known = true;
     for (size_t i = 0; i < expected->count && dispute->known; i++) {
         size_t place = expected_place(expected, i);

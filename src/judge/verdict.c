@@ -236,7 +236,8 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                            .tone = TONE_BAD,
                            .rank = 20,
                            .loudness = 7,
-                           .letter = '.'},
+                           .letter = '.',
+                           .not_started = true},
     [VERDICT_ADAPTER] = {.word = "adapter",
                          .sentence = "was not asked, because its adapter failed",
                          .says = {"was not asked, because its adapter fails on",
@@ -287,6 +288,11 @@ bool verdict_is(enum verdict_kind kind, unsigned classes)
 bool verdict_is_finding(enum verdict_kind kind)
 {
     return verdict_row(kind)->heard == HEARD_FINDING;
+}
+
+struct verdict verdict_begin(bool gradient)
+{
+    return (struct verdict){.kind = VERDICT_AGREES, .gradient = gradient};
 }
 
 bool verdict_is_earned(const struct verdict *verdict)

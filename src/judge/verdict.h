@@ -134,6 +134,7 @@ struct verdict_row {
     bool calls_invalid; /* the engine calls the model or its inputs invalid */
     bool by_signal;     /* a signal may have ended the process; its number distinguishes such bugs */
     bool to_deadline;   /* every run that shows it lasts until the deadline */
+    bool not_started;   /* the engine could not be started */
     bool narrowed;      /* parts of the graph are run to find the one that ends in the same way */
 };
 
@@ -183,6 +184,10 @@ struct verdict {
     double hard;               /* its hard bound */
     char text[VERDICT_TEXT];   /* one line for people, without the engine's name */
 };
+
+/* The verdict on an answer before any of its outputs is judged (verdict_output): nothing speaks against it.
+ */
+struct verdict verdict_begin(bool gradient);
 
 /* Whether the answer was judged, and some element of every output by a bound that is smaller than the output
  * itself: otherwise any result would have passed. */

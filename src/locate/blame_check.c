@@ -126,7 +126,7 @@ static enum distance distance_of(enum verdict_kind kind)
 
 static enum distance distance(const struct bounded *expected, const struct value *got)
 {
-    struct verdict verdict = {.kind = VERDICT_AGREES};
+    struct verdict verdict = verdict_begin(false);
     verdict_output(&verdict, 0, expected, got);
     verdict_finish(&verdict, NULL);
     return distance_of(verdict.kind);
@@ -369,7 +369,7 @@ bool blame_wrong_at_end(struct recording *record, size_t number, struct verdict 
     struct beginning part;
     struct result result;
     result_init(&result);
-    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    *verdict = verdict_begin(false);
     beginning_cut(&part, record, names, count);
     if (part.model && !run_ending_at(record, number, names, count, &result) && result.outcome == OUTCOME_OK &&
         !expected_compute(&expected, part.model, &record->test->fusing, part.inputs, part.n_inputs))

@@ -97,7 +97,7 @@ static bool has_elements(const struct expected *expected)
 
 /* --- The part as it is --- */
 
-/* How it fails on a set of data; VERDICT_UNTESTED when it does not. */
+/* How it fails on a set of data; untested when it does not. */
 static enum verdict_kind failure_on(struct examination *look, const struct test_case *part,
                                     struct expected *expected)
 {
@@ -109,7 +109,7 @@ static enum verdict_kind failure_on(struct examination *look, const struct test_
     if (!model || expected_compute(expected, model, fusing_of(look, model), part->inputs, part->n_inputs) ||
         under_test_run(look->test, model, part->inputs, part->n_inputs, 0, &result)) {
         result_release(&result);
-        return VERDICT_UNTESTED;
+        return verdict.kind;
     }
     look->cause->runs++;
     if (result.outcome == OUTCOME_OK)
@@ -117,13 +117,14 @@ static enum verdict_kind failure_on(struct examination *look, const struct test_
     else
         verdict.kind = verdict_of_outcome(result.outcome);
     result_release(&result);
-    bool fails = verdict_is_finding(verdict.kind) && !verdict_row(verdict.kind)->to_deadline;
-    return fails ? verdict.kind : VERDICT_UNTESTED;
+    if (!verdict_is_finding(verdict.kind) || verdict_row(verdict.kind)->to_deadline)
+        verdict = (struct verdict){0};
+    return verdict.kind;
 }
 
 static void note_failure(struct examination *look, enum verdict_kind kind)
 {
-    look->wrong |= kind != VERDICT_UNTESTED && !verdict_is(kind, CLASS_NO_ANSWER);
+    look->wrong |= !verdict_is(kind, CLASS_NOTHING | CLASS_NO_ANSWER);
     look->dies |= verdict_is(kind, CLASS_DEATH);
     look->refuses |= verdict_is(kind, CLASS_REFUSAL);
 }
@@ -134,7 +135,7 @@ static void note_set(struct examination *look, size_t set, size_t *others)
     struct expected expected;
     enum verdict_kind kind = failure_on(look, look->sets[set], &expected);
     note_failure(look, kind);
-    *others += kind != VERDICT_UNTESTED;
+    *others += !verdict_is(kind, CLASS_NOTHING);
     look->idle = look->idle && expected_apart(&look->expected, &expected) <= 0;
     expected_release(&expected);
 }
@@ -162,7 +163,7 @@ static bool note_failures(struct examination *look, size_t *others)
     expected_release(&look->expected);
     enum verdict_kind first = failure_on(look, look->sets[0], &look->expected);
     *others = 0;
-    if (first == VERDICT_UNTESTED)
+    if (verdict_is(first, CLASS_NOTHING))
         return false;
     note_failure(look, first);
     look->numbers = !verdict_is(first, CLASS_NO_ANSWER | CLASS_FORM);

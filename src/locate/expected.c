@@ -34,7 +34,7 @@ void expected_judge(const struct expected *expected, const struct model *model, 
                     struct verdict *verdict)
 {
     size_t count = expected->count;
-    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    *verdict = verdict_begin(false);
     if (verdict_count(verdict, count, result->count))
         return;
     for (size_t i = 0; i < count; i++)
@@ -66,7 +66,7 @@ void expected_judge_fused(struct expected *expected, const struct model *model, 
 void expected_judge_gradients(const struct gradient *expected, size_t count, const struct result *result,
                               struct verdict *verdict)
 {
-    *verdict = (struct verdict){.kind = VERDICT_AGREES, .gradient = true};
+    *verdict = verdict_begin(true);
     if (verdict_count(verdict, count, result->count))
         return;
     for (size_t i = 0; i < count; i++)

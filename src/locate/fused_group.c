@@ -59,7 +59,7 @@ static bool has_skipped(const struct group_search *search, const size_t *nodes, 
 static bool part_is_bad(struct group_search *search, const size_t *nodes, size_t size,
                         struct verdict *verdict)
 {
-    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    *verdict = verdict_begin(false);
     if (has_skipped(search, nodes, size))
         return false;
     size_t *all = memory_zeroed(node_count(search), sizeof *all);
@@ -414,7 +414,7 @@ static bool judge_before(struct group_search *search, const bool *starts, size_t
     size_t nodes[GROUP_BEFORE];
     size_t size = nodes_from(&search->test->index, starts, end, nodes, GROUP_BEFORE);
     size_t *all = memory_zeroed(node_count(search), sizeof *all);
-    struct verdict now = {.kind = VERDICT_AGREES};
+    struct verdict now = verdict_begin(false);
     if (size > 1)
         part_judge(search->record, search->refused, all,
                    nodes_with_constants(&search->test->index, nodes, size, all), true, &now);

@@ -57,7 +57,7 @@ static void judge_recorded(struct recording *record, const Onnx__NodeProto *node
                            const struct bounded *expected, struct verdict *verdict)
 {
     size_t looked_at = 0;
-    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    *verdict = verdict_begin(false);
     for (size_t i = 0; i < node->n_output; i++) {
         const struct tensor *got =
             *node->output[i] ? held_values_find(&record->values, node->output[i]) : NULL;

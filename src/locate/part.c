@@ -104,7 +104,7 @@ static bool is_group(const Onnx__GraphProto *graph)
 void part_judge(struct recording *record, const struct refused *refused, const size_t *nodes, size_t size,
                 bool mistrusting, struct verdict *verdict)
 {
-    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    *verdict = verdict_begin(false);
     struct part part;
     struct result result;
     struct expected expected = {0};
@@ -122,7 +122,7 @@ void part_judge(struct recording *record, const struct refused *refused, const s
     } else if (wanted) {
         expected_judge_fused(&expected, part.model, fusing, part.inputs, n_inputs, &result, verdict);
         if (verdict_is(verdict->kind, CLASS_NOTHING))
-            *verdict = (struct verdict){.kind = VERDICT_AGREES};
+            *verdict = verdict_begin(false);
     }
     if (wanted && mistrusting && !refused && !verdict->lowered && !verdict_is_finding(verdict->kind) &&
         expected_by_fusing(part.model, part.inputs, n_inputs, &result))

@@ -238,7 +238,7 @@ static int take(void *context, struct trial_done *done, struct error *err)
         struct probe_op *op = &result->ops[item->op_number];
         enum probe_answer answer = probe_answer_of(verdict);
         op->rows[item->row].opsets[item->opset - OPSET_FIRST] = probe_letter(answer);
-        result->started |= verdict->kind != VERDICT_NO_ENGINE;
+        result->started |= !verdict_row(verdict->kind)->not_started;
         if (probe_is_finding(answer) || answer == PROBE_UNSUPPORTED)
             note_find(result, op, item, verdict, done->test->recipe);
         if (probing->options->trace)

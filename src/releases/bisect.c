@@ -271,7 +271,7 @@ static int verdicts_of(struct work *work, const struct given_label *const *label
             pair ? judge_pairs(work, engines, count, verdicts) : run_engines(work, engines, count, results);
     for (size_t i = 0; i < count; i++) {
         if (!status &&
-            (pair ? verdicts[i].kind == VERDICT_NO_ENGINE : results[i].outcome == OUTCOME_NO_ENGINE)) {
+            (pair ? verdict_row(verdicts[i].kind)->not_started : results[i].outcome == OUTCOME_NO_ENGINE)) {
             const char *problem = pool_engine(work->panel.pool, engines[i])->problem;
             status = error_set(work->err, ERROR_NOT_FOUND,
                                "%s does not start: %s; 'assay engines %.*s' shows its versions and knobs",
