@@ -27,3 +27,20 @@ with_progress()
     wait $watcher 2>/dev/null || true
     return $status
 }
+
+# take_all ARGUMENT...: shows the help (usage) or what is there (list) where that is asked for, and gives each other argument to take, which
+# sets failed=1 where something cannot be fetched. Ends the program.
+take_all()
+{
+    local argument
+    [ $# -gt 0 ] || { usage >&2; exit 2; }
+    failed=0
+    for argument; do
+        case $argument in
+        -h | --help) usage ;;
+        --list) list ;;
+        *) take "$argument" ;;
+        esac
+    done
+    exit $failed
+}

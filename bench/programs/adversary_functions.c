@@ -17,42 +17,41 @@ static float horner(float x, const float *coefficients, size_t count)
     return y;
 }
 
+static const float exp_polynomial[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
+                                       4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
+
+/* Neither infinity nor 0. NaN passes on. */
+static bool exp_is_finite(float x)
+{
+    return !(x > 88.72283f) && !(x < -103.9f);
+}
+
 /* Cephes: the argument reduced by two constants, a polynomial of degree 5. */
 static float cephes_exp(float x)
 {
-    static const float p[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                              4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-    if (x > 88.72283f)
-        return INFINITY;
-    if (x < -103.9f)
-        return 0;
+    if (!exp_is_finite(x))
+        return x > 0 ? INFINITY : 0;
     float n = floorf(x * 1.44269504088896341f + 0.5f);
     x -= n * 0.693359375f;
     x -= n * -2.12194440e-4f;
-    return ldexpf(horner(x, p, 6) * x * x + x + 1, (int)n);
+    return ldexpf(horner(x, exp_polynomial, 6) * x * x + x + 1, (int)n);
 }
 
 /* The reduction by one fused product with a rounded ln 2. */
 static float short_exp(float x)
 {
-    static const float p[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
-                              4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
-    if (x > 88.72283f)
-        return INFINITY;
-    if (x < -103.9f)
-        return 0;
+    if (!exp_is_finite(x))
+        return x > 0 ? INFINITY : 0;
     float n = rintf(x * 1.44269504088896341f);
     x = fmaf(n, -0.693147180559945309f, x);
-    return ldexpf(horner(x, p, 6) * x * x + x + 1, (int)n);
+    return ldexpf(horner(x, exp_polynomial, 6) * x * x + x + 1, (int)n);
 }
 
 /* A table of the powers 2^(i/16) and a short polynomial. */
 static float table_exp(float x)
 {
-    if (x > 88.72283f)
-        return INFINITY;
-    if (x < -103.9f)
-        return 0;
+    if (!exp_is_finite(x))
+        return x > 0 ? INFINITY : 0;
     float n = rintf(x * 23.083120654f), whole = floorf(n / 16);
     float r = fmaf(n, -0x1.62e4p-5f, x);
     r = fmaf(n, -0x1.7f7d1cp-24f, r);

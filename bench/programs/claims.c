@@ -57,19 +57,36 @@ static double error_of(const struct operator_evidence *evidence, const char *nod
     return INFINITY;
 }
 
+/* A case that was judged, of one engine. */
+struct judged {
+    struct arena arena;
+    struct sample_verdicts verdicts;
+};
+
+static const struct engine_verdict *judge(struct judged *judged, const struct panel *panel,
+                                          const struct test_case *test)
+{
+    bool hidden;
+    arena_init(&judged->arena);
+    sample_verdicts_init(&judged->verdicts, &judged->arena, panel);
+    judge_sample(&judged->verdicts, panel, test, &hidden);
+    return &judged->verdicts.engine[0];
+}
+
+static void judged_release(struct judged *judged)
+{
+    sample_verdicts_release(&judged->verdicts);
+    arena_release(&judged->arena);
+}
+
 /* Whether it is noticed that an element is moved: that, and the node; that something is wrong; nothing, as
  * nothing is: the element is NaN, or the move was lost in rounding, and no error is above `least`; or not. */
 static enum noticed notices(const struct panel *panel, const struct test_case *base, const char *node,
                             uint64_t element, double share, double least)
 {
     struct test_case *test = move(base, node, element, share);
-    struct arena arena;
-    struct sample_verdicts verdicts;
-    bool hidden;
-    arena_init(&arena);
-    sample_verdicts_init(&verdicts, &arena, panel);
-    judge_sample(&verdicts, panel, test, &hidden);
-    const struct engine_verdict *overall = &verdicts.engine[0];
+    struct judged judged;
+    const struct engine_verdict *overall = judge(&judged, panel, test);
     bool seen = verdict_is_finding(overall->verdict.kind) ||
                 verdict_is(overall->verdict.kind, CLASS_IMPRECISE | CLASS_SUSPECT);
     enum noticed noticed = seen                                          ? NOTICED_SOMEWHERE
@@ -78,8 +95,7 @@ static enum noticed notices(const struct panel *panel, const struct test_case *b
     for (size_t i = 0; seen && i < overall->n_nodes; i++)
         if (text_equal(overall->nodes[i], node))
             noticed = NOTICED_NODE;
-    sample_verdicts_release(&verdicts);
-    arena_release(&arena);
+    judged_release(&judged);
     test_case_free(test);
     return noticed;
 }
@@ -102,13 +118,8 @@ static const struct node_evidence *draw_operator(const struct operator_evidence 
 static void try_claim(struct claims *claims, const struct panel *panel, const struct test_case *test,
                       struct rng *rng)
 {
-    struct arena arena;
-    struct sample_verdicts verdicts;
-    bool hidden;
-    arena_init(&arena);
-    sample_verdicts_init(&verdicts, &arena, panel);
-    judge_sample(&verdicts, panel, test, &hidden);
-    const struct engine_verdict *overall = &verdicts.engine[0];
+    struct judged judged;
+    const struct engine_verdict *overall = judge(&judged, panel, test);
     const struct operator_evidence *evidence = &overall->evidence;
     const struct node_evidence *weakest = operator_evidence_weakest(evidence);
     const struct node_evidence *drawn = evidence->complete && weakest ? draw_operator(evidence, rng) : NULL;
@@ -126,8 +137,7 @@ static void try_claim(struct claims *claims, const struct panel *panel, const st
         if (noticed != NOTICED_NOTHING)
             claims->tenth += notices(panel, test, drawn->name, element, 0.1 * least, least) > NOTICED_NOTHING;
     }
-    sample_verdicts_release(&verdicts);
-    arena_release(&arena);
+    judged_release(&judged);
 }
 
 static int check_claims(uint64_t seed, size_t count, int nodes)

@@ -101,18 +101,9 @@ static void compare(struct pool *pool, struct column *column, const struct one_n
                     const struct meta_result *direct, bool backward, char text[16])
 {
     const char *op = node->model->graph->node[0]->op_type;
-    const char **wanted = memory_zeroed(node->n_inputs + 1, sizeof *wanted);
-    struct job_gradient gradient = {
-        .n_upstream = node->n_upstream, .upstream = node->upstream, .wanted = wanted};
-    for (size_t i = 0; i < node->n_inputs; i++)
-        if (dtype_is_float(node->inputs[i].tensors->type))
-            wanted[gradient.n_wanted++] = node->inputs[i].name;
-    struct job job = {.engine = column->engine,
-                      .model = node->bytes,
-                      .model_size = node->size,
-                      .n_inputs = node->n_inputs,
-                      .inputs = node->inputs,
-                      .gradient = backward ? &gradient : NULL};
+    struct job_gradient gradient;
+    const char **wanted = one_node_wanted(node, &gradient);
+    struct job job = one_node_job(node, column->engine, backward ? &gradient : NULL);
     struct result result;
     struct error err = {0};
     if (pool_run_one(pool, &job, &result, &err) < 0)

@@ -218,6 +218,10 @@ static int give(const struct reference *reference, struct adapter_outputs *outpu
 static struct evaluator *evaluator_for(struct adapter_call *call, bool bounds, bool *exact, struct error *err)
 {
     struct reference *reference = call->engine;
+    if (!reference->graph.model) {
+        error_set(err, ERROR_USAGE, "no model is loaded");
+        return NULL;
+    }
     *exact = bounds && !reference->scene.fault && !on(call, "disturb") && !on(call, "round");
     struct evaluator **evaluator = *exact ? &reference->exact : &reference->rounded;
     reference->open = false;
@@ -241,8 +245,6 @@ static int run(struct adapter_call *call, const struct value *inputs, size_t cou
 {
     struct reference *reference = call->engine;
     struct error err = {0};
-    if (!reference->graph.model)
-        return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
     bool exact;
     struct evaluator *evaluator = evaluator_for(call, bounds, &exact, &err);
     if (!evaluator)
@@ -268,8 +270,6 @@ static int gradient(struct adapter_call *call, const struct adapter_gradient *re
 {
     struct reference *reference = call->engine;
     struct error err = {0};
-    if (!reference->graph.model)
-        return adapter_fail(call, ADAPTER_FAILED, "no model is loaded");
     bool exact;
     struct evaluator *evaluator = evaluator_for(call, request->bounds, &exact, &err);
     struct gradient_request asked = {

@@ -141,3 +141,24 @@ void one_nodes_free(struct one_node *list, size_t count)
     }
     free(list);
 }
+
+const char **one_node_wanted(const struct one_node *node, struct job_gradient *gradient)
+{
+    const char **wanted = memory_zeroed(node->n_inputs + 1, sizeof *wanted);
+    *gradient =
+        (struct job_gradient){.n_upstream = node->n_upstream, .upstream = node->upstream, .wanted = wanted};
+    for (size_t i = 0; i < node->n_inputs; i++)
+        if (dtype_is_float(node->inputs[i].tensors->type))
+            wanted[gradient->n_wanted++] = node->inputs[i].name;
+    return wanted;
+}
+
+struct job one_node_job(const struct one_node *node, int engine, const struct job_gradient *gradient)
+{
+    return (struct job){.engine = engine,
+                        .model = node->bytes,
+                        .model_size = node->size,
+                        .n_inputs = node->n_inputs,
+                        .inputs = node->inputs,
+                        .gradient = gradient};
+}

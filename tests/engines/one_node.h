@@ -6,6 +6,7 @@
 #define TESTS_ONE_NODE_H
 
 #include "base/error.h"
+#include "engine/job.h"
 #include "model/model.h"
 #include "tensor/tensor.h"
 
@@ -23,5 +24,12 @@ struct one_node {
 /* Reads all cases; *list is a heap array. */
 int one_nodes_read(const char *path, struct one_node **list, size_t *count, struct error *err);
 void one_nodes_free(struct one_node *list, size_t count);
+
+/* Asks for the gradients by all inputs of floating-point type. The list of them is on the heap, for the
+ * caller to free. */
+const char **one_node_wanted(const struct one_node *node, struct job_gradient *gradient);
+
+/* The case for an engine; gradient: NULL when it is run forward. */
+struct job one_node_job(const struct one_node *node, int engine, const struct job_gradient *gradient);
 
 #endif

@@ -1,3 +1,4 @@
+#include "one_folder.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "campaign/kept_case.h"
@@ -15,20 +16,6 @@
 #include <cmocka.h>
 
 static const char recipe[] = "one seed=1 index=12";
-
-static char folder[] = "/tmp/assay-kept-XXXXXX";
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return file_remove_tree(folder, NULL);
-}
 
 static void test_names(void **state)
 {

@@ -1,4 +1,5 @@
 /* Known issues: what a file may say, which findings it fits, and findings of a store looked up in it. */
+#include "one_folder.h"
 #include "diagnose/evidence.h"
 #include "diagnose/known_findings.h"
 
@@ -16,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char folder[] = "/tmp/test-known-XXXXXX";
 
 static int read_text(struct known_issues *known, const char *text, struct error *err)
 {
@@ -432,18 +431,6 @@ static void a_muted_cause_stays_muted(void **state)
     release_scene(&scene);
     str_release(&entry.text);
     free(apart);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return file_remove_tree(folder, NULL);
 }
 
 int main(void)

@@ -202,16 +202,22 @@ static void rounded_gradients_are_within_bounds(void **state)
     scene_release(&scene);
 }
 
+static struct evaluator *evaluator_of(const struct scene *scene)
+{
+    struct evaluator *evaluator;
+    assert_int_equal(evaluator_new(&evaluator, scene->model, NULL, NULL), 0);
+    return evaluator;
+}
+
 static void only_the_wanted_come_back(void **state)
 {
     (void)state;
     struct scene scene = shared_scene("double", DTYPE_DOUBLE, 1);
     struct gradient_request request = request_of(&scene);
-    struct evaluator *evaluator;
+    struct evaluator *evaluator = evaluator_of(&scene);
     struct gradient *gradients;
     size_t count;
     struct error err = {0};
-    assert_int_equal(evaluator_new(&evaluator, scene.model, NULL, &err), 0);
     request.wanted = (const char *const[]){"w"};
     request.n_wanted = 1;
     assert_int_equal(evaluator_gradient(evaluator, &request, &gradients, &count, &err), 0);
@@ -245,11 +251,10 @@ static void what_takes_no_part_is_zero(void **state)
     draw(&scene.inputs[1], "w", DTYPE_FLOAT, 3, 3, 2);
     draw(&scene.upstream[0], "y", DTYPE_FLOAT, 3, 3, 3);
     struct gradient_request request = request_of(&scene);
-    struct evaluator *evaluator;
+    struct evaluator *evaluator = evaluator_of(&scene);
     struct gradient *gradients;
     size_t count;
     struct error err = {0};
-    assert_int_equal(evaluator_new(&evaluator, scene.model, NULL, &err), 0);
     assert_int_equal(evaluator_gradient(evaluator, &request, &gradients, &count, &err), 0);
     assert_int_equal(count, 2);
     for (size_t i = 0; i < gradients[1].slope.count; i++)

@@ -183,6 +183,16 @@ static void remove_place(const struct part *part)
         assert_int_equal(file_remove_tree(place, NULL), 0);
 }
 
+/* Removes the campaign, and frees what is expected. */
+static void expect_end_state(const struct part *part, char *expected)
+{
+    char *got = end_state(part);
+    assert_string_equal(got, expected);
+    remove_place(part);
+    free(expected);
+    free(got);
+}
+
 /* What one worker leaves that nobody disturbs. */
 static char *undisturbed(const char *campaign, uint64_t count, int64_t range)
 {
@@ -249,11 +259,7 @@ static void engines_that_are_killed_change_nothing(void **state)
     char *expected = undisturbed("unhurt", CASES / 2, RANGE);
     struct part part = {.campaign = "hurt", .count = CASES / 2, .watch = lose_engine};
     assert_int_equal(end_of(start_worker(&part)), 0);
-    char *got = end_state(&part);
-    assert_string_equal(got, expected);
-    remove_place(&part);
-    free(expected);
-    free(got);
+    expect_end_state(&part, expected);
 }
 
 /* Ends within its first range, as with SIGTERM: the range is handed back, not lost for the time of a lease.
@@ -290,11 +296,7 @@ static void a_worker_hands_back_and_the_next_goes_on(void **state)
     assert_int_equal(work_set_stopped(store, false, &err), 0);
     store_close(store);
     assert_int_equal(end_of(start_worker(&part)), 0);
-    char *got = end_state(&part);
-    assert_string_equal(got, expected);
-    remove_place(&part);
-    free(expected);
-    free(got);
+    expect_end_state(&part, expected);
 }
 
 static void other_options_are_refused(void **state)

@@ -349,6 +349,13 @@ static void islands_go_on_by_themselves(void **state)
     close_worker(&one);
 }
 
+static struct work_finding empty_finding(void)
+{
+    struct work_finding finding;
+    work_finding_init(&finding);
+    return finding;
+}
+
 static bool follow_ups_left(const struct worker *worker)
 {
     bool left;
@@ -361,9 +368,8 @@ static void a_finding_is_followed_up_once(void **state)
     (void)state;
     struct work_settings settings = {.range = 10};
     struct worker one = open_worker("one", 60, settings), two = open_worker("two", 60, settings);
-    struct work_finding finding;
+    struct work_finding finding = empty_finding();
     bool found;
-    work_finding_init(&finding);
     assert_int_equal(work_follow_up(one.work, 60, &finding, &found, NULL), 0);
     assert_false(found);
     lease_of(&one);
@@ -409,9 +415,8 @@ static void follow_ups_of_the_dead_are_left(void **state)
     (void)state;
     struct work_settings settings = {.range = 10};
     struct worker one = open_worker("one", 60, settings), two = open_worker("two", 60, settings);
-    struct work_finding finding;
+    struct work_finding finding = empty_finding();
     bool found;
-    work_finding_init(&finding);
     assert_false(follow_ups_left(&one));
     lease_of(&one);
     return_range(&one, 0, "");
@@ -436,9 +441,8 @@ static void only_cases_whose_elders_are_back_are_followed_up(void **state)
     (void)state;
     struct work_settings settings = {.range = 10};
     struct worker one = open_worker("one", 60, settings);
-    struct work_finding finding;
+    struct work_finding finding = empty_finding();
     bool found;
-    work_finding_init(&finding);
     lease_of(&one);
     lease_of(&one);
     return_range(&one, 10, "");
