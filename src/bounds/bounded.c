@@ -165,13 +165,15 @@ double bounded_unit(const struct bounded *b)
 
 long double likely_add(long double a, long double b)
 {
+    if (isinf(a) || isinf(b)) /* the arithmetic below takes a hundred times as long then */
+        return INFINITY;
     if (a == 0 || b == 0)
         return fabsl(a + b);
     /* The square of a double fits into a long double, so hypotl is not needed. */
     long double squares = a * a + b * b;
     if (squares > 0x1p-16000L && squares < 0x1p16000L)
         return sqrtl(squares);
-    return isinf(a) || isinf(b) ? INFINITY : hypotl(a, b);
+    return hypotl(a, b);
 }
 
 static double as_bound(long double bound)
@@ -290,23 +292,15 @@ long double bounded_reference_share(enum dtype type)
     return 8 * 0x1p-64L / dtype_precision(type).unit;
 }
 
-static void put_float(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+/* The bounds of a number with a finite error before it was rounded. */
+static void put_rounded(struct bounded *b, size_t i, long double value, long double hard, long double spread)
 {
     struct dtype_precision p = dtype_precision(b->type);
     long double magnitude = fabsl(value), highest = dtype_highest(b->type);
-    bool exact = hard == 0 && dtype_round(b->type, value) == value && (magnitude >= p.tiny || value == 0);
-    b->value[i] = value;
-    if (exact || isinf(value)) {
-        set_bounds(b, i, isinf(hard) ? hard : 0, isinf(hard) ? likely : 0);
-        return;
-    }
     long double reach = hard + p.unit * (magnitude + hard);
     if (magnitude - hard < p.tiny)
         reach += underflow_error(b->type, &p);
     reach *= 1 + bounded_reference_share(b->type);
-    long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
-    if (magnitude < p.tiny && may_flush(b->type)) /* when it is flushed, the error is its whole size */
-        spread = likely_add(spread, magnitude);
     /* Rounding to nearest gives infinity from half an ulp above the largest number on. */
     long double top = highest * (1 + (long double)p.unit / 2); /* in float64 the sum would be 1 */
     if (dtype_is_narrow(b->type) && magnitude + hard >= highest) {
@@ -319,7 +313,26 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
     } else {
         set_bounds(b, i, reach, spread);
     }
-    if (magnitude > highest)
+}
+
+static void put_float(struct bounded *b, size_t i, long double value, long double hard, long double likely)
+{
+    struct dtype_precision p = dtype_precision(b->type);
+    long double magnitude = fabsl(value);
+    bool exact = hard == 0 && dtype_round(b->type, value) == value && (magnitude >= p.tiny || value == 0);
+    b->value[i] = value;
+    if (exact || isinf(value)) {
+        set_bounds(b, i, isinf(hard) ? hard : 0, isinf(hard) ? likely : 0);
+        return;
+    }
+    long double spread = likely_add(likely, uniform_deviation * (p.unit * magnitude + p.smallest));
+    if (magnitude < p.tiny && may_flush(b->type)) /* when it is flushed, the error is its whole size */
+        spread = likely_add(spread, magnitude);
+    if (isinf(hard)) /* arithmetic with infinities in long double takes a hundred times as long */
+        set_bounds(b, i, INFINITY, spread);
+    else
+        put_rounded(b, i, value, hard, spread);
+    if (magnitude > dtype_highest(b->type))
         bounded_note_beyond(b, i, value);
 }
 

@@ -300,25 +300,43 @@ static struct number settle_special(const struct contraction *c, size_t i, size_
     return (struct number){value, certain ? 0 : INFINITY, 0};
 }
 
-/* The sum of magnitudes of one factor times the bounds of the other. */
-static long double sum_bounds(const long double *values, const size_t *at, const double *bounds,
-                              const size_t *bounds_at, size_t count)
+/* Some terms of a sum: a value and a bound each. */
+struct terms {
+    const long double *values;
+    const double *bounds;
+    const size_t *at, *bounds_at;
+    size_t count;
+};
+
+/* The sum of magnitudes times bounds, or of their squares. */
+static long double sum_terms(const struct terms *t, bool squares)
 {
     long double sum = 0;
-    for (size_t k = 0; k < count; k++)
-        sum += fabsl(values[at[k]]) * bounds[bounds_at[k]];
+    for (size_t k = 0; !squares && k < t->count; k++)
+        sum += fabsl(t->values[t->at[k]]) * t->bounds[t->bounds_at[k]];
+    for (size_t k = 0; squares && k < t->count; k++) {
+        long double term = t->values[t->at[k]] * t->bounds[t->bounds_at[k]];
+        sum += term * term;
+    }
     return sum;
 }
 
-static long double sum_squares(const long double *values, const size_t *at, const double *bounds,
-                               const size_t *bounds_at, size_t count)
+/* The same where some bound is infinite, and so is the sum. Processors take a hundred times as long for that
+ * in long double. */
+static double sum_endless(const struct terms *t)
 {
-    long double sum = 0;
-    for (size_t k = 0; k < count; k++) {
-        long double spread = values[at[k]] * bounds[bounds_at[k]];
-        sum += spread * spread;
-    }
+    double sum = 0;
+    for (size_t k = 0; k < t->count; k++)
+        sum += fabs((double)t->values[t->at[k]]) * t->bounds[t->bounds_at[k]];
     return sum;
+}
+
+static long double sum_bounds(const struct terms *t, bool squares)
+{
+    double reach = 0;
+    for (size_t k = 0; k < t->count; k++)
+        reach += t->bounds[t->bounds_at[k]];
+    return isfinite(reach) ? sum_terms(t, squares) : sum_endless(t);
 }
 
 /* The error from the bounds of one factor when the other has none. In one loop the sums would not stay in
@@ -326,13 +344,13 @@ static long double sum_squares(const long double *values, const size_t *at, cons
 static void inherit_one(const struct contraction *c, struct tally *t, size_t i, size_t j)
 {
     bool of_b = c->b.of->hard != NULL;
-    const struct view *exact = of_b ? &c->a : &c->b, *bounded = of_b ? &c->b : &c->a;
-    size_t a = c->a.base + c->a.rows[i], b = c->b.base + c->b.cols[j], of = of_b ? b : a;
-    const size_t *in_a = c->a.cols, *in_b = c->b.rows;
-    const long double *values = exact->of->value + (of_b ? a : b);
-    const size_t *at = of_b ? in_a : in_b, *bounds_at = of_b ? in_b : in_a;
-    t->inherited = sum_bounds(values, at, bounded->of->hard + of, bounds_at, c->k);
-    t->variance = sum_squares(values, at, bounded->of->likely + of, bounds_at, c->k);
+    size_t a = c->a.base + c->a.rows[i], b = c->b.base + c->b.cols[j];
+    struct terms terms =
+        of_b ? (struct terms){c->a.of->value + a, c->b.of->hard + b, c->a.cols, c->b.rows, c->k}
+             : (struct terms){c->b.of->value + b, c->a.of->hard + a, c->b.rows, c->a.cols, c->k};
+    t->inherited = sum_bounds(&terms, false);
+    terms.bounds = of_b ? c->b.of->likely + b : c->a.of->likely + a;
+    t->variance = sum_bounds(&terms, true);
 }
 
 static void inherit_both(const struct contraction *c, struct tally *t, size_t i, size_t j)
