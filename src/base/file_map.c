@@ -38,7 +38,7 @@ static void put_zeros(int number, siginfo_t *info, void *context)
         before_guard.sa_sigaction(number, info, context);
         return;
     }
-    sigaction(number, &before_guard, NULL); /* the access is made again, and does what it did before */
+    sigaction(number, &before_guard, NULL); /* the access is made once more, now without the guard */
 }
 
 void file_guard_maps(void)

@@ -314,7 +314,7 @@ int fuzz_note_engines(struct fuzz *fuzz, int64_t cases, struct error *err)
     return status;
 }
 
-/* Lets the source hear of it, and goes on to the next. */
+/* Tells the source that the range has ended, and begins the next one. */
 static int end_range(struct fuzz *fuzz, struct error *err)
 {
     if (fuzz->source.kind->end(fuzz->source.self, fuzz->state.marks, fuzz->range.count, err))

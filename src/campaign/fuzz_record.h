@@ -29,7 +29,7 @@ struct fuzz_recorder {
 /*
  * Adds the case's findings, if it has any, to the store; of a rewritten case also those of its original,
  * which was run as well. Calls met for each, with the hash of its signature and whether it is new in the
- * store, which of those that are kept back is not known yet.
+ * store. Whether findings that are kept back are new is not known yet.
  */
 int fuzz_record(const struct fuzz_recorder *recorder, const struct trial_done *done,
                 void (*met)(void *context, uint64_t signature, bool is_new), void *context,

@@ -15,8 +15,9 @@
 #define REDUCE_SHARE 0.33
 #define REDUCE_SECONDS 15
 
-/* How far a finding of a shared campaign is reduced shall not hang on how fast the machine is, so that the
- * number of candidates is limited; the time only ends what is out of proportion. */
+/* How far a finding of a shared campaign is reduced must not depend on the speed of the machine. So the
+ * number of candidates is limited, and the time limit only stops a reduction that takes extraordinarily long.
+ */
 #define SHARED_REDUCE_SECONDS 300
 #define SHARED_REDUCE_DEADLINE 30
 enum { SHARED_REDUCE_MOST = 4000 };

@@ -77,7 +77,7 @@ void fuzz_counters_write(const struct fuzz_status *status, struct str *out)
     }
 }
 
-/* Whether the text goes on with this word; goes past it. */
+/* Whether the text continues with this word; if so, skips it. */
 static bool take_word(const char **text, const char *word)
 {
     size_t length = strlen(word);

@@ -19,12 +19,12 @@
 
 enum {
     STUCK = 12,       /* generations without a rise, after which a population begins again */
-    IDLE_STEP = 6,    /* for so many without a rise a model waits one turn more, */
-    IDLE_MOST = 7,    /* up to this many */
-    PATIENCE = 6,     /* runs again without anything new, after which most generations have none */
-    JUDGED = 8,       /* of so many generations the fittest genome of one is judged */
-    SELDOM = 16,      /* of which then one has some */
-    FAILED_STACKS = 2 /* after which a model is not stacked any more */
+    IDLE_STEP = 6,    /* generations without a rise for which a model waits one turn more */
+    IDLE_MOST = 7,    /* turns that it waits at most */
+    PATIENCE = 6,     /* second runs in a row without anything new; then most generations have none */
+    JUDGED = 8,       /* in every eighth generation the fittest genome is judged */
+    SELDOM = 16,      /* then every sixteenth generation has second runs */
+    FAILED_STACKS = 2 /* failures after which a model is not stacked any more */
 };
 
 static void free_model(struct searched *m)

@@ -1,7 +1,7 @@
 /*
  * Cases of a leased range that are run a second time, in fresh processes, before the range is returned: those
  * that showed something new to the campaign, and those that came to nothing by a mishap (trial/trial.h).
- * Which these are does not hang on the order in which the cases came back.
+ * Which these are does not depend on the order in which the cases came back.
  */
 #ifndef CAMPAIGN_SECOND_LOOKS_H
 #define CAMPAIGN_SECOND_LOOKS_H
@@ -15,8 +15,8 @@
 struct second_look {
     size_t number; /* place in the range */
     const char *recipe;
-    bool mishap;        /* it was neither recorded nor counted; */
-    uint64_t signature; /* else what it showed, one of several perhaps */
+    bool mishap;        /* the case was neither recorded nor counted */
+    uint64_t signature; /* without a mishap: of a finding that the case showed, perhaps one of several */
 };
 
 /* All zero but for the arena. */

@@ -128,7 +128,7 @@ static void add_releases(struct str *out, const struct bisect *bisect)
     str_add(out, ".");
 }
 
-/* Begins "On 1.26.0 it is right", or goes on with what else cures it. */
+/* Begins what cures the failure: " On 1.26.0 it is right", or ", or" behind an earlier cure. */
 static void add_cure(struct str *out, const struct bisect *bisect, size_t before)
 {
     if (before)

@@ -50,7 +50,7 @@ static const char *date(int64_t seconds, char buffer[32])
     return buffer;
 }
 
-/* One finding, or the cause of several: then `variants` are counted, and `seen` is that of all. */
+/* A row for one finding, or for the cause of several: `variants` is their number, and `seen` counts all. */
 static void add_row(struct writer *writer, const char *indent, const struct stored *stored, size_t variants,
                     int64_t seen)
 {

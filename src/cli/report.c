@@ -236,7 +236,8 @@ static int say_gone(const char *path, const char *engine, const struct verdict *
     return standing_status(&standing);
 }
 
-/* Whether the engine shows a failure in a new process, run twice: what depends on memory, or on chance. */
+/* Whether the engine fails in a new process. It is run twice, as a failure may depend on memory or on chance.
+ */
 static bool fails_afresh(const struct places *places, struct test_case *test)
 {
     struct trial_done trial;

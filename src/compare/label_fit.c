@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static const double level = 0.001;    /* of what is better than chance */
+static const double level = 0.001;    /* of significance: labels are met more often than by chance */
 static const double certainty = 1e-4; /* that less than half of all such labels are met */
 
 void label_fit_add(struct label_fit *fit, struct arena *arena, size_t classes, size_t named, size_t label)

@@ -22,7 +22,7 @@ struct limit_check {
 enum limit_answer {
     LIMIT_STANDS, /* the failure is the engine's own, or cannot be shown not to be */
     LIMIT_AGAIN,  /* it is to be seen with the limit once more */
-    LIMIT_MEMORY, /* the memory allowed does not do */
+    LIMIT_MEMORY, /* the memory that it is allowed is not enough */
 };
 
 /* Whether a result may have come of the limit: a crash, or an error that speaks of memory. */

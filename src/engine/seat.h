@@ -79,7 +79,8 @@ void seat_free(struct seat *seat); /* only after the worker's end, when its task
 bool seat_is_starting(const struct seat *seat);
 
 /* Gives it a task. All requests of the task are written at once, so that the worker need not wait for Assay
- * between them; of those that need the shared memory, one while the worker is at the one before. */
+ * between them. Those that need the shared memory are written one by one, each while the worker is busy with
+ * the one before. */
 void seat_give(struct seat *seat, struct task *task);
 
 /* To be called at the beginning of each round: `away` is the time since the last round, `readable` whether

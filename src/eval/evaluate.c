@@ -519,7 +519,7 @@ static void drop_used(struct scope *scope, const struct model_index *index, size
     }
 }
 
-/* Whoever judges results takes tensors alone, unless it says otherwise. */
+/* Only tensors can be judged: a result of another kind is refused unless the options allow it. */
 static int refuse_result(struct bounded *result, const char *name, const struct evaluate_options *options,
                          struct error *err)
 {

@@ -20,7 +20,7 @@
 #include <strings.h>
 
 enum {
-    GROUP_ORDERED = 3, /* nodes: in a larger group the order of parallel branches is chance */
+    GROUP_ORDERED = 3, /* nodes: in a larger group the order of parallel branches is arbitrary */
     GROUP_LIMIT = 12,
     SMALL_GRAPH = 4,
     FRAMES = 3,

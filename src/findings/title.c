@@ -414,8 +414,8 @@ static void add_deed(struct str *out, const struct bundle_case *which, const str
 }
 
 /*
- * Of one operator inside a larger graph the numbers are its own, on the inputs it had: what the graph gives
- * in the end is some other operator's.
+ * When one operator inside a larger graph is to blame, the title has the numbers of that operator, on the
+ * inputs that it had. The numbers of the whole graph are those of the operator at its end.
  */
 static const struct verdict *title_verdict(const struct blamed *b)
 {

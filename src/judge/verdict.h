@@ -31,7 +31,7 @@ enum verdict_kind {
     VERDICT_FAILED,     /* reports an error on a valid case */
     VERDICT_CRASH,      /* the process ended */
     VERDICT_HANG,       /* no answer within the deadline */
-    VERDICT_MEMORY,     /* the memory it is allowed does not do: trouble, not a finding */
+    VERDICT_MEMORY,     /* the memory it is allowed is too little: trouble, not a finding */
     VERDICT_GARBAGE,    /* its answer breaks the protocol */
     VERDICT_ACCEPTED,   /* it answers a model that ONNX forbids (judge_forbidden) */
     VERDICT_INCONSISTENT,     /* another answer to an equivalent model (judge/pair.h) */

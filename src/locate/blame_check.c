@@ -222,8 +222,8 @@ static bool is_made(const struct recording *record, size_t number)
            !node_is_constant(record->test->index.model->graph->node[value->number]);
 }
 
-/* The values that a node was given by others, as they are recorded or, where the engine folds them away, due;
- * borrowed. */
+/* The values that other nodes gave to a node: as they are recorded or, where the engine folds them away, as
+ * they should be. They are borrowed. */
 static int replace_inputs(struct replacement *by, struct recording *record, size_t number)
 {
     size_t room = record->test->index.n_uses[number];

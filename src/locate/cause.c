@@ -183,9 +183,9 @@ static size_t cures_beside(struct examination *look, int axis, int64_t size)
     return cures;
 }
 
-/* Whether wrong numbers come with some sizes alone, as where a quotient of sizes is rounded: then it is
- * chance with which parameters. That only even sizes fail is not enough, and data that hardly shows the
- * failure proves nothing. */
+/* Whether numbers are wrong with certain sizes only, as where a quotient of sizes is rounded: then which
+ * parameters they are wrong with is a matter of chance. That only even sizes fail is not enough, and data
+ * that hardly shows the failure proves nothing. */
 static bool needs_its_sizes(struct examination *look)
 {
     enum { ENOUGH = 3 };

@@ -229,9 +229,9 @@ enum cause_end examination_try(struct examination *look, const struct param_chan
             break;
     }
     expected_release(&first);
-    /* An answer that is the same for all data may be right by chance. That another spelling gives one at all
-     * is no chance, nor that one of the right form comes where no data can make another; but that an engine
-     * lives may be. */
+    /* An answer that is the same for all data may be right by chance, and an engine that died before may
+     * survive by chance. It is no chance when another spelling is answered that was refused before, nor when
+     * an answer has the right form where every data gives the same answer anyway. */
     bool by_chance = !depends && (look->wrong || count > 1 || !changes[0]->synonym) &&
                      (look->numbers || look->dies || !look->idle);
     return end == CHANGE_CURES && by_chance ? CHANGE_UNCLEAR : end;

@@ -3,7 +3,7 @@
 #include "locate/record_values.h"
 #include "ops/op.h"
 
-/* As near to an end of its range, a result tells nothing of its input any more. */
+/* A result that is as near as this to an end of its range says nothing about its input any more. */
 #define MARGIN 1e-6L
 
 /* Whether the elements differ, and whether some are between two limits. */

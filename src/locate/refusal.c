@@ -22,7 +22,7 @@ enum answer {
     ANSWER_UNKNOWN, /* it could not be asked */
 };
 
-/* What becomes of a refusal; where the engine spoke of a lack all the same, it is unsupported. */
+/* What becomes of a refusal, by the answer. When the message itself speaks of a lack, it is unsupported. */
 static const struct {
     bool changes; /* it does not stand */
     enum verdict_kind verdict;

@@ -340,7 +340,8 @@ static struct lrn_parts parts_of(const struct lrn *lrn, const struct bounded *x,
                               number_product(factors, 3, x->type, unit)};
 }
 
-/* The sum over the outputs that element i is around of; it may be a running one, as left_behind says. */
+/* The sum over the outputs in whose neighbourhood element i lies; it may be a running sum, see left_behind.
+ */
 static struct number sum_around(const struct lrn_parts *parts, const struct bounded *x, size_t i,
                                 int64_t size)
 {

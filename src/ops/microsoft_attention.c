@@ -108,8 +108,8 @@ struct attending {
     int64_t heads, kv_heads, causal;
 };
 
-/* How much more than Attention alone allows for a result may move when query, key, value and mask move
- * together in the steps before: an estimate that the tests hold. */
+/* By this factor a result may move further than the bounds of Attention alone allow, as query, key, value and
+ * mask move together in the steps before: an estimate, which the tests confirm. */
 static const double together = 1.1;
 
 /* The last step: ONNX's Attention on tensors of rank 3. */

@@ -38,9 +38,9 @@ static bool is_specified(const struct to_narrow *how, enum dtype type, long doub
 }
 
 /*
- * To a power of two. ONNX does not specify negative numbers. Of what is out of range it tells only for
- * rounding up with saturation, where its two texts differ about infinity, and for rounding to nearest
- * without, where they differ about everything.
+ * To a power of two. ONNX does not specify negative numbers. Numbers out of range it specifies in two cases
+ * only: when rounding up with saturation, where its two texts differ about infinity, and when rounding to
+ * nearest without saturation, where they differ about everything.
  */
 static bool is_specified_power(const struct to_narrow *how, long double low, long double high)
 {

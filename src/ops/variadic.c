@@ -99,7 +99,7 @@ out:
     return result;
 }
 
-/* Whoever is surely the extreme one has the derivative; who may be, an undecided one. */
+/* The input that is certainly the extreme one gets the derivative; one that may be gets an undecided one. */
 static void add_extreme(struct op_gradient *g, const struct broadcast *walk, struct number upstream,
                         struct gradient_sums *sums)
 {

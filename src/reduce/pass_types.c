@@ -31,9 +31,9 @@ struct users {
     bool fits;
 };
 
-/* The checker does not look at types and lenient engines take what ONNX does not allow: a user must have the
- * type in its operator's list, have it in the first place, and have nothing else of the old type that would
- * have to follow. */
+/* The checker does not look at types, and lenient engines take what ONNX does not allow. So a node that uses
+ * the value must be of an operator that allows the new type, must use the value as its first input, and must
+ * have nothing else of the old type, which would have to change as well. */
 static int look_at_user(void *context, Onnx__NodeProto *node, int depth)
 {
     struct users *users = context;

@@ -31,7 +31,7 @@ struct reduce_options {
     const struct panel *panel;
     struct registry *registry;
     double seconds;  /* time limit, after which the smallest case so far is the result; 0: none */
-    size_t most;     /* the same for candidates, so that it does not hang on the machine's speed; 0: none */
+    size_t most;     /* limit of candidates, which does not depend on the machine's speed; 0: none */
     double deadline; /* for each request; 0: derived from how long the case itself takes */
     size_t ahead;    /* candidates under way; 0: 8 */
     bool progress;

@@ -364,8 +364,9 @@ static const struct operator_evidence *weaker(const struct operator_evidence *a,
     return !y || (x && x->visible >= y->visible) ? a : b;
 }
 
-/* The values of that engine of those called correct of which the fewest were judged; without such an engine,
- * of all whose values could be looked at. Errors, and what would have been seen, are the largest of them. */
+/* Counts of values: those of the engine, among the engines called correct, of which the fewest values were
+ * judged; when none is called correct, among all engines whose values could be looked at. The error, and the
+ * error that would have been noticed, are the largest of these engines. */
 static struct answer_part totals(const struct answer *answer)
 {
     struct answer_part all = {0};

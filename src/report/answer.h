@@ -44,7 +44,7 @@ struct answer {
     const char *share;  /* what `alike` counts, unless samples: "forms" */
     bool unjudging;     /* nothing was to be judged: an engine that agrees merely answered */
     const char *agrees; /* instead of "is computed correctly by"; NULL: that */
-    const char *said;   /* instead of what is said of the engines; NULL: that */
+    const char *said;   /* stands in place of the sentences about the engines; NULL: they stand */
     size_t count;
     const struct answer_part *parts;
     const char *evidence; /* "20 random samples of 1 x 3"; NULL: none to tell */

@@ -245,8 +245,8 @@ struct value value_view(const char *name, const struct tensor *tensor)
 const struct value *value_for_input(const struct value *values, size_t count, const char *name,
                                     size_t position)
 {
-    /* Values come in the order of the inputs, some of which may lack: so the search begins where the value is
-     * due, or is so many places before. */
+    /* Values come in the order of the inputs, and some may be missing: so the value is at `position`, or as
+     * many places before it as are missing, and the search goes from there to the front. */
     size_t start = position < count ? position + 1 : count;
     for (size_t i = start; i-- > 0;)
         if (values[i].name && strcmp(values[i].name, name) == 0)

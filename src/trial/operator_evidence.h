@@ -31,8 +31,8 @@ struct operator_evidence {
     const char *lowering;        /* what is computed in fewer bits how; NULL: nothing */
     size_t failed;               /* samples on which the check could not be made */
     const char *failure;         /* why, on the first of them */
-    /* The engine is wrong on some sample. What that sample exercised is not known, as it is not gone on with
-     * once a fault is found. */
+    /* The engine is wrong on some sample. What that sample exercised is not known, as the check of a sample
+     * stops at the first fault. */
     bool wrong;
 };
 
