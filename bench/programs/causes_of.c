@@ -6,8 +6,8 @@
  *
  * Reads one finding a line, signature and evidence (diagnose/evidence.h) with a tab between, and prints the
  * key of its cause; with the number of a row of the table (diagnose/table.h), as if the table did not have
- * it. `rows` prints a line for each row: the name of its key, or nothing where it makes none, and with a tab
- * between, the experiment that it has, if any.
+ * it. `rows` prints a line for each row, with tabs between: the name of its key, or nothing where it makes
+ * none; the experiment that it has, if any; and "fused" where it needs a kernel that the engine fused.
  */
 #include "diagnose/table.h"
 
@@ -19,8 +19,9 @@ static int print_rows(void)
 {
     for (size_t i = 0; i < cause_row_count(); i++) {
         const struct cause_row *row = cause_row_at(i);
-        printf("%s\t%s\n", row->all || row->any ? row->name : "",
-               row->make || row->ask ? evidence_bit_name(row->shows) : "");
+        printf("%s\t%s\t%s\n", row->all || row->any ? row->name : "",
+               row->make || row->ask ? evidence_bit_name(row->shows) : "",
+               row->all & EVIDENCE(HAS_FUSION) ? "fused" : "");
     }
     return 0;
 }

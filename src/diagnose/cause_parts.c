@@ -99,6 +99,8 @@ static uint64_t facts_of_operator(const struct cause_subject *subject, const cha
         facts |= EVIDENCE(BROADCASTS);
     if (op && (op->flags & OP_VECTORS) && !(subject->facts & EVIDENCE(NAMES_SEVERAL)))
         facts |= EVIDENCE(READS_VECTORS);
+    if (op && op->slope == SLOPE_EVERYWHERE)
+        facts |= EVIDENCE(KEEPS_NAN);
     if (has_parameter(op, "kernel_shape") && has_parameter(op, "pads") &&
         !has_parameter(op, "output_padding") && !has_parameter(op, "output_shape"))
         facts |= EVIDENCE(COUNTS_WINDOWS);
@@ -130,6 +132,8 @@ void cause_subject_init(struct cause_subject *subject, const struct signature *s
     } facts[] = {
         {HAS_PASS, evidence->n_passes > 0},
         {HAS_PARAMETER, *evidence->parameter},
+        {HAS_KERNEL, *evidence->kernel},
+        {HAS_FUSION, *evidence->made_by && (subject->facts & EVIDENCE(NAMES_SEVERAL))},
         {HAS_TYPE, *evidence->made},
         {HAS_MESSAGE, *signature->message},
         {NAMES_PLACE, names_place(signature->message)},
@@ -175,6 +179,23 @@ void cause_shared_kind(struct str *out, const struct cause_subject *subject)
 void cause_window_kind(struct str *out, const struct cause_subject *subject)
 {
     add_kind(out, subject, COUNTS_WINDOWS, "windows");
+}
+
+/* One kernel computes many functions of elements, by other formulas each. */
+void cause_kernel(struct str *out, const struct cause_subject *subject)
+{
+    const struct op *op = op_find(subject->operator_name);
+    const char *kernel = subject->evidence->kernel;
+    str_add(out, cause_mates(kernel));
+    if (*kernel && (!op || op->work != WORK_ELEMENTS))
+        return;
+    str_add(out, *kernel ? " of " : "");
+    cause_kind(out, subject);
+}
+
+void cause_fusion(struct str *out, const struct cause_subject *subject)
+{
+    str_add(out, subject->evidence->made_by);
 }
 
 void cause_owner_kind(struct str *out, const struct cause_subject *subject)

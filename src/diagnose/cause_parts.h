@@ -12,6 +12,8 @@
 enum cause_fact {
     HAS_PASS = EVIDENCE_BITS, /* an optimiser pass without which it is gone */
     HAS_PARAMETER,            /* a parameter is to blame */
+    HAS_KERNEL,               /* the engine tells what computed it */
+    HAS_FUSION,               /* and that it does so for several nodes at once */
     HAS_TYPE,                 /* a wrong element type came */
     HAS_MESSAGE,              /* the engine gave a message, or left a stack */
     NAMES_PLACE,              /* the message names a file of the engine's source and a line */
@@ -21,6 +23,7 @@ enum cause_fact {
     ON_OPERANDS,              /* it works on the elements of several operands */
     BROADCASTS,               /* and each of them may be broadcast: Add, Less, Max */
     READS_VECTORS,            /* a tensor of one dimension is a vector to it: MatMul */
+    KEEPS_NAN,                /* its formula has no kinks and compares nothing, so that it keeps NaN */
     COUNTS_WINDOWS,           /* convolutions and pools, which have one rule for how many windows there are */
     OWNS_PARAMETER,           /* the operator that is blamed has the parameter to blame */
     IS_AXES,                  /* the parameter to blame is axes, or an axis */
@@ -56,6 +59,9 @@ typedef void cause_part(struct str *out, const struct cause_subject *subject);
 
 cause_part cause_operator;       /* the operator */
 cause_part cause_kind;           /* it and those that are computed alike; else all that are blamed */
+cause_part cause_kernel;         /* what computed it, as the engine tells; of functions of elements, or where
+                                     it does not tell, the kind */
+cause_part cause_fusion;         /* the pass or fusion that put the kernel there */
 cause_part cause_shared_kind;    /* the same, where those that broadcast are one kind, "elementwise" */
 cause_part cause_window_kind;    /* the same, where those with windows are one kind */
 cause_part cause_owner_kind;     /* the kind of the operator that has the parameter */

@@ -141,12 +141,13 @@ static void note_kernel(const struct experiment *how)
     if (!experiment_answered(how->done))
         return;
     struct trace *trace = traced_case(panel_fresh(how->panel), how->panel->engines[0], subject);
-    const struct trace_step *step =
-        traced_step(trace, test_case_model(subject, NULL), settlement->nodes, settlement->count);
-    if (step) {
-        evidence->kernel = arena_strdup(&evidence->arena, step->name);
-        evidence->made_by = arena_strdup(&evidence->arena, step->pass);
-    }
+    struct str kernels;
+    str_init(&kernels);
+    const char *pass =
+        traced_kernels(trace, test_case_model(subject, NULL), settlement->nodes, settlement->count, &kernels);
+    evidence->kernel = arena_strdup(&evidence->arena, kernels.data);
+    evidence->made_by = arena_strdup(&evidence->arena, pass);
+    str_release(&kernels);
     trace_free(trace);
 }
 

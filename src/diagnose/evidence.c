@@ -33,6 +33,7 @@ static const char *const bit_names[EVIDENCE_BITS] = {
     [DIAGNOSED] = "diagnosed",
     [FAILS_ON_LISTS] = "lists",
     [FAILS_ON_CONSTANTS] = "constants",
+    [FAILS_ON_NAN] = "nan",
     [FAILS_ALWAYS] = "by_operator",
     [FAILS_TOGETHER] = "together",
     [GIVES_CONSTANTS] = "no_inputs",

@@ -38,6 +38,7 @@ enum evidence_bit {
     DIAGNOSED,      /* experiments were made */
     FAILS_ON_LISTS, /* a cure is about lists, and unrelated operators fail on lists as well */
     FAILS_ON_CONSTANTS, /* likewise, of nodes that compute on constants alone */
+    FAILS_ON_NAN,       /* likewise, of NaN */
     FAILS_ALWAYS,       /* the operator fails whatever its parameters */
     FAILS_TOGETHER,     /* several parameters cure only together, so that none alone is to blame */
     GIVES_CONSTANTS,    /* the model computes constants alone */
@@ -54,8 +55,8 @@ struct finding_evidence {
     uint64_t shown; /* of evidence_bit */
     size_t n_passes;
     const char **passes;   /* optimiser passes without which it is gone */
-    const char *kernel;    /* what computes the node at fault, as the engine calls it: "FusedConv" */
-    const char *made_by;   /* the pass or fusion that put that kernel there, as the engine calls it */
+    const char *kernel;    /* what computes the nodes at fault, as the engine calls it: "FusedConv" */
+    const char *made_by;   /* the pass or fusion that put it there, as the engine calls it */
     const char *parameter; /* the parameter to blame, "axes"; the first of several that cure only together */
     const char *value;     /* of the parameter; of a list of words those that matter */
     const char *owner;     /* the operator that has it */

@@ -47,6 +47,8 @@ static const struct cause_row rows[] = {
      .parts = {cause_passes, cause_operator}},
     {.name = "pass", .kins = REFUSAL, .all = B(HAS_PASS), .parts = {cause_passes, cause_place}},
 
+    {.name = "fused", .kins = ANSWER, .all = B(HAS_FUSION), .parts = {cause_fusion, cause_kernel}},
+
     /* Lists and constants that unrelated operators fail on as well. To some operators a list is a vector, and
      * those on several operands may be cured by a row that fits the others by chance. */
     {.name = "as-columns", .shows = CURED_COLUMNS, .ask = lists_taken_for_columns},
@@ -78,6 +80,13 @@ static const struct cause_row rows[] = {
      .none =
          B(READS_VECTORS) | B(CURED_AXES_FORWARD) | B(CURED_STEPS_FORWARD) | B(CURED_ABOVE_LOWEST) | NARROWER,
      .any_symptom = true},
+
+    {.name = "nan",
+     .shows = FAILS_ON_NAN,
+     .ask = unrelated_fail_on_nan,
+     .late = true,
+     .kins = NUMBERS,
+     .all = B(FAILS_ON_NAN) | B(KEEPS_NAN)},
 
     /* The same case in another form: it is chance how the failure shows. */
     {.name = "computed constants",
@@ -175,6 +184,9 @@ static const struct cause_row rows[] = {
      .none = B(NAMES_PLACE),
      .parts = {cause_message}},
 
+    /* Tensors without elements that kill the engine in one place. */
+    {.name = "filled", .kins = CRASH, .all = B(CURED_FILLED) | B(HAS_MESSAGE), .parts = {cause_message}},
+
     /* Parameters and types. Where the engine dies, it is chance of what, and where. */
     {.name = "parameter",
      .kins = CRASH,
@@ -184,7 +196,7 @@ static const struct cause_row rows[] = {
     {.name = "another-size", /* it is chance which parameters bring the sizes out */
      .kins = NUMBERS,
      .all = B(CURED_SIZE) | B(NAMES_OPERATOR),
-     .parts = {cause_kind}},
+     .parts = {cause_kernel}},
     {.name = "integer constants", /* how they are read is no matter of the operator */
      .shows = CURED_CAST,
      .ask = constants_misread,
@@ -196,56 +208,56 @@ static const struct cause_row rows[] = {
      .kins = SHAPE,
      .all = B(OWNS_PARAMETER),
      .parts = {cause_window_kind, cause_parameter}},
-    {.name = "parameter", .kins = ANSWER, .all = B(OWNS_PARAMETER), .parts = {cause_kind, cause_parameter}},
+    {.name = "parameter", .kins = ANSWER, .all = B(OWNS_PARAMETER), .parts = {cause_kernel, cause_parameter}},
 
     /* Classes of inputs that the failure needs. */
     {.name = "two-dims",
      .all = B(CURED_TWO_DIMS),
      .any = NAMED,
-     .parts = {cause_kind, cause_scalar, cause_message}},
+     .parts = {cause_kernel, cause_scalar, cause_message}},
     {.name = "variable",
      .kins = ANSWER | CRASH,
      .all = B(CURED_VARIABLE),
      .any = NAMED,
-     .parts = {cause_kind, cause_constant}},
+     .parts = {cause_kernel, cause_constant}},
     {.name = "above-lowest", /* -infinity is lower, too; but that a number is so large may be what matters */
      .shows = CURED_ABOVE_LOWEST,
      .make = changed_above_lowest,
      .also = changed_largest,
      .all = B(CURED_ABOVE_LOWEST),
      .any = NAMED,
-     .parts = {cause_kind, cause_message}},
+     .parts = {cause_kernel, cause_message}},
     {.name = "moderate",
      .shows = CURED_MODERATE,
      .make = changed_moderate,
      .all = B(CURED_MODERATE),
      .any = NAMED,
-     .parts = {cause_kind, cause_message}},
+     .parts = {cause_kernel, cause_message}},
     {.name = "other-type",
      .shows = CURED_OTHER_TYPE,
      .ask = constants_other_type,
      .of_base = true,
      .all = B(CURED_OTHER_TYPE),
      .any = NAMED,
-     .parts = {cause_kind, cause_coarse_types, cause_message}},
+     .parts = {cause_kernel, cause_coarse_types, cause_message}},
     {.name = "ranked",
      .shows = CURED_RANKED,
      .make = changed_ranked,
      .all = B(CURED_RANKED),
      .any = NAMED,
-     .parts = {cause_kind, cause_coarse_types, cause_message}},
+     .parts = {cause_kernel, cause_coarse_types, cause_message}},
     {.name = "finite",
      .shows = CURED_FINITE,
      .make = changed_finite,
      .all = B(CURED_FINITE),
      .any = NAMED,
-     .parts = {cause_kind, cause_coarse_types, cause_message}},
+     .parts = {cause_kernel, cause_coarse_types, cause_message}},
     {.name = "filled",
      .shows = CURED_FILLED,
      .make = changed_filled,
      .all = B(CURED_FILLED),
      .any = NAMED,
-     .parts = {cause_kind, cause_coarse_types, cause_message}},
+     .parts = {cause_kernel, cause_coarse_types, cause_message}},
 
     /* The engine's own words, and where it died. Many callers may come to a place, and scalars are a reason.
      */
@@ -254,6 +266,10 @@ static const struct cause_row rows[] = {
      .all = B(NAMES_PLACE),
      .parts = {cause_kind, cause_scalar, cause_message}},
     {.name = "message", .kins = REFUSAL, .all = B(HAS_MESSAGE), .parts = {cause_operators, cause_message}},
+    {.name = "kernel",
+     .kins = ANSWER,
+     .all = B(HAS_KERNEL) | B(NAMES_OPERATOR),
+     .parts = {cause_kernel, cause_coarse_types}},
     {.name = "operator",
      .kins = CRASH,
      .all = B(NAMES_OPERATOR) | B(FAILS_ALWAYS),

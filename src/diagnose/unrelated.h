@@ -3,8 +3,9 @@
  * class is then no bug of its operator (diagnose/table.h).
  *
  * Small models of one operator each are run twice, with an input of the class and with a like one that is not
- * of it. The operators have nothing in common but that they work along the last axis. The class is at fault
- * when three of them answer the second right and the first not.
+ * of it. The operators have nothing in common but that they work along the last axis; those that are asked
+ * for NaN keep it by their formulas, so that none can lose it alone. The class is at fault when three of them
+ * answer the second right and the first not.
  */
 #ifndef DIAGNOSE_UNRELATED_H
 #define DIAGNOSE_UNRELATED_H
@@ -14,13 +15,14 @@
 enum unrelated_class {
     UNRELATED_CONSTANTS, /* an operator on constants alone; else on a variable */
     UNRELATED_LISTS,     /* tensors of one dimension; else the same as a matrix of one row */
+    UNRELATED_NAN,       /* a tensor with NaN; else without */
     UNRELATED_CLASSES
 };
 
-enum { UNRELATED_OPERATORS = 6, UNRELATED_ENOUGH = 3 };
+enum { UNRELATED_OPERATORS = 10, UNRELATED_ENOUGH = 3 };
 
 /* The model of an operator (below UNRELATED_OPERATORS) with an input of the class or not. The caller frees
- * it. */
+ * it; NULL when the operator is not asked for the class. */
 struct test_case *unrelated_case(enum unrelated_class class, size_t operator, bool of_class);
 
 /* A model that gives one constant as it is. The caller frees it. */
@@ -30,5 +32,8 @@ struct test_case *unrelated_constant(void);
  * feeding one cures it, whatever the operator. */
 bool unrelated_fail_on_lists(const struct experiment *how);
 bool unrelated_fail_on_constants(const struct experiment *how);
+
+/* Likewise of NaN, where finite numbers cure. */
+bool unrelated_fail_on_nan(const struct experiment *how);
 
 #endif

@@ -1,6 +1,7 @@
 #include "locate/traced_case.h"
 
 #include "base/memory.h"
+#include "base/str.h"
 #include "engine/handover.h"
 #include "model/index.h"
 
@@ -87,15 +88,32 @@ void traced_words(const struct trace *trace, const struct model *model, const si
         model_index_release(&index);
 }
 
-const struct trace_step *traced_step(const struct trace *trace, const struct model *model,
-                                     const size_t *nodes, size_t count)
+static bool computes(const struct trace_step *step, const char *value)
+{
+    bool computed = false;
+    for (size_t i = 0; step->kind == TRACE_KERNEL && i < step->n_outputs; i++)
+        computed |= text_equal(step->outputs[i], value);
+    return computed;
+}
+
+const char *traced_kernels(const struct trace *trace, const struct model *model, const size_t *nodes,
+                           size_t count, struct str *out)
 {
     static const size_t only = 0;
     struct model_index index;
     bool one = model->graph->n_node == 1;
+    const char *pass = "", *last = "";
     if (!trace || (!count && !one) || model_index_init(&index, model, NULL))
-        return NULL;
+        return pass;
     const char *value = known_value(trace, &index, one ? &only : nodes, one ? 1 : count);
     model_index_release(&index);
-    return value ? trace_find(trace, value) : NULL;
+    for (size_t i = 0; value && i < trace->count; i++) {
+        const struct trace_step *step = &trace->steps[i];
+        if (!computes(step, value) || text_equal(step->name, last))
+            continue;
+        str_printf(out, "%s%s", *last ? ", " : "", step->name);
+        last = step->name;
+        pass = *pass ? pass : step->pass;
+    }
+    return pass;
 }

@@ -22,9 +22,13 @@ struct trace *traced_case(struct pool *pool, int engine, const struct test_case 
 void traced_words(const struct trace *trace, const struct model *model, const size_t *nodes, size_t count,
                   struct str *out);
 
-/* The kernel that computed these nodes, of a model of one node that one; NULL when the trace is NULL or does
- * not say. It lives in the trace. */
-const struct trace_step *traced_step(const struct trace *trace, const struct model *model,
-                                     const size_t *nodes, size_t count);
+/*
+ * Appends the names of the kernels that computed these nodes, of a model of one node that one: all that made
+ * the value of the last, in the order of the trace and once where it comes again and again, "Reduce,
+ * Identity". Returns the first pass or fusion that put one of them there, which lives in the trace; "": none
+ * did, or the trace is NULL or does not say.
+ */
+const char *traced_kernels(const struct trace *trace, const struct model *model, const size_t *nodes,
+                           size_t count, struct str *out);
 
 #endif

@@ -496,6 +496,44 @@ static void test_nothing_known(void **state)
     }
 }
 
+/* What the engine says computed the nodes. */
+static void test_one_kernel(void **state)
+{
+    (void)state;
+    static const struct row products[] = {
+        {"nan-lost|onednn|MatMul|f32||",
+         "{\"shown\": [\"finite\"], \"kernel\": \"matmul jit\", \"main\": \"MatMul\"}"},
+        {"wrong|onednn|Gemm|f32||",
+         "{\"shown\": [\"finite\"], \"kernel\": \"matmul jit\", \"main\": \"Gemm\"}"},
+    };
+    static const struct row functions[] = {
+        {"wrong|onednn|Log|f32||", "{\"kernel\": \"eltwise jit\", \"main\": \"Log\"}"},
+        {"wrong|onednn|Softplus|f32||", "{\"kernel\": \"eltwise jit\", \"main\": \"Softplus\"}"},
+    };
+    static const struct row always[] = {
+        {"wrong|onednn|Conv|f32|auto_pad=VALID|",
+         "{\"kernel\": \"convolution jit:avx2\", \"main\": \"Conv\"}"},
+        {"wrong|onednn|Conv|f32|auto_pad=SAME_UPPER|",
+         "{\"kernel\": \"convolution jit:avx2\", \"main\": \"Conv\"}"},
+    };
+    static const struct row fused[] = {
+        {"wrong|onnxruntime|Conv+Relu|f32||",
+         "{\"kernel\": \"FusedConv\", \"made_by\": \"ConvActivationFusion\"}"},
+        {"wrong|onnxruntime|Conv+LeakyRelu|f32||",
+         "{\"kernel\": \"FusedConv\", \"made_by\": \"ConvActivationFusion\"}"},
+    };
+    static const struct row kernels[] = {
+        {"wrong|onednn|Conv|f32||", "{\"kernel\": \"convolution jit:avx2\", \"main\": \"Conv\"}"},
+        {"wrong|onednn|Conv|f32||", "{\"kernel\": \"convolution ref:any\", \"main\": \"Conv\"}"},
+        {"shape|onednn|Conv|any||", "{\"kernel\": \"convolution ref:any\", \"main\": \"Conv\"}"},
+    };
+    same(products, COUNT(products));
+    apart(functions, COUNT(functions));
+    same(always, COUNT(always));
+    same(fused, COUNT(fused));
+    apart(kernels, COUNT(kernels));
+}
+
 /* What campaigns of before have stored, and what is stored now. */
 static void test_former_text(void **state)
 {
@@ -618,6 +656,7 @@ int main(void)
         cmocka_unit_test(test_one_bug_noticed_elsewhere),
         cmocka_unit_test(test_other_bugs),
         cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_one_kernel),
         cmocka_unit_test(test_former_text),
         cmocka_unit_test(test_mates),
         cmocka_unit_test(test_store),

@@ -80,6 +80,7 @@ static void test_found(void **state)
     free(diagnose(&scene.panel, NULL, &whole, &evidence));
     assert_string_equal(evidence.alone, "shape|reference:fault=pad-unpad-off|Pad|any||");
     assert_string_equal(evidence.main, "Pad");
+    assert_string_equal(evidence.kernel, "Pad"); /* as the engine tells it */
     evidence_release(&evidence);
     trial_done_release(&whole);
     scene_close(&scene);

@@ -57,6 +57,12 @@ static void fused_nodes_are_those_of_the_value_behind(void **state)
     assert_words(trace, model, NULL, 0, "computed by neg, exp_abs and sqrt");
     assert_words(trace, model, (size_t[]){99}, 1, "computed by neg, exp_abs and sqrt");
     assert_words(NULL, model, (size_t[]){0}, 1, "");
+    add_kernel(trace, "copy", "c"); /* computed by several kernels, the last of which hands it on */
+    struct str kernels;
+    str_init(&kernels);
+    assert_string_equal(traced_kernels(trace, model, (size_t[]){1, 2}, 2, &kernels), "");
+    assert_string_equal(kernels.data, "exp_abs, copy");
+    str_release(&kernels);
     trace_free(trace);
     model_free(model);
 }
