@@ -324,7 +324,7 @@ static int write_source(const struct program *p, size_t n_outputs, const size_t 
     str_init(&lines);
     size_t n_buffers = write_text(p, &text, buffers, n_outputs, outputs);
     bool good = source_lines(&lines, text.data, n_buffers, buffers);
-    int result = file_write(p->source, lines.data, good ? lines.length : 0, err);
+    int result = file_fill(p->source, lines.data, good ? lines.length : 0, err);
     str_release(&text);
     str_release(&lines);
     free(buffers);

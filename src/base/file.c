@@ -25,9 +25,9 @@ bool file_is_special(const char *path)
            (!S_ISREG(info.st_mode) || text_starts(path, "/dev/") || text_starts(path, "/proc/"));
 }
 
-static int write_straight(const char *path, const void *data, size_t size, struct error *err)
+static int write_straight(const char *path, int how, const void *data, size_t size, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | how);
     if (fd < 0)
         return error_errno(err, "cannot write %s", path);
     bool failed = !folder_write_fd(fd, data, size);
@@ -38,12 +38,17 @@ static int write_straight(const char *path, const void *data, size_t size, struc
 int file_write(const char *path, const void *data, size_t size, struct error *err)
 {
     if (file_is_special(path))
-        return write_straight(path, data, size, err);
+        return write_straight(path, O_APPEND, data, size, err);
     /* A symbolic link is kept, and the file that it points to is written. */
     char *real = realpath(path, NULL);
     int result = folder_write(USERS_PATH, real ? real : path, data, size, err);
     free(real);
     return result;
+}
+
+int file_fill(const char *path, const void *data, size_t size, struct error *err)
+{
+    return write_straight(path, O_TRUNC | O_NOFOLLOW, data, size, err);
 }
 
 bool file_exists(const char *path)

@@ -23,6 +23,10 @@ int file_map_open(struct file_map *map, const char *path, struct error *err);
 int file_read(const char *path, size_t limit, char **data, size_t *size, struct error *err);
 int file_write(const char *path, const void *data, size_t size, struct error *err);
 
+/* Writes to a file that is there, in place of what it holds: an engine may write the file that it is given,
+ * and no other beside it. */
+int file_fill(const char *path, const void *data, size_t size, struct error *err);
+
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 
