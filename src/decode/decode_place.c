@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "locate/node_verdict.h"
-#include "locate/search.h"
+#include "locate/fault_search.h"
 #include "model/build.h"
 
 #include <ctype.h>
@@ -116,7 +116,7 @@ int64_t place_head(const struct decoder *decoder, const struct model_index *inde
 
 /* One node on the inputs that the engine gave it. */
 struct look {
-    struct search search;
+    struct fault_search search;
     size_t number;
     const Onnx__NodeProto *node;
     struct bounded *expected;
@@ -127,13 +127,13 @@ static void look_release(struct look *look)
     for (size_t i = 0; look->expected && i < look->node->n_output; i++)
         bounded_release(&look->expected[i]);
     free(look->expected);
-    search_release(&look->search);
+    fault_search_release(&look->search);
 }
 
 static int look_at(struct look *look, const struct settle_case *which, size_t number, struct error *err)
 {
     *look = (struct look){.number = number};
-    if (search_init(&look->search, which, err))
+    if (fault_search_init(&look->search, which, err))
         return -1;
     struct recording *record = &look->search.record;
     const struct model_index *index = &look->search.test.index;

@@ -19,7 +19,7 @@ struct had {
     struct value *inputs, *upstream;
 };
 
-struct search {
+struct gradient_search {
     const struct settle_case *which;
     const struct model *model;
     struct model_index index;
@@ -72,7 +72,7 @@ static int keep_node(const struct op_gradient *g, struct had *had, struct error 
 }
 
 /* The node as a model of its own. */
-static int cut_node(const struct search *search, const struct had *had, struct model **part,
+static int cut_node(const struct gradient_search *search, const struct had *had, struct model **part,
                     struct error *err)
 {
     const char **names = memory_zeroed(had->n_inputs, sizeof *names);
@@ -88,7 +88,7 @@ static int cut_node(const struct search *search, const struct had *had, struct m
     return result;
 }
 
-static int ask_engine(const struct search *search, const struct had *had, const struct model *part,
+static int ask_engine(const struct gradient_search *search, const struct had *had, const struct model *part,
                       const struct gradient_request *asked, struct result *result, struct error *err)
 {
     struct handover handover;
@@ -113,7 +113,7 @@ static int ask_engine(const struct search *search, const struct had *had, const 
 
 /* The engine's gradient of one node, in *result, and the verdict on it: untested when the engine does not
  * differentiate it. */
-static int judge_node(const struct search *search, const struct had *had, struct result *result,
+static int judge_node(const struct gradient_search *search, const struct had *had, struct result *result,
                       struct verdict *verdict, struct error *err)
 {
     struct model *part = NULL;
@@ -164,7 +164,7 @@ static int take_slopes(struct op_gradient *g, const struct result *result)
 }
 
 /* Several nodes may be refused, each for a reason of its own. */
-static bool ends_alike(const struct search *search, const struct result *result)
+static bool ends_alike(const struct gradient_search *search, const struct result *result)
 {
     const char *due = search->ended->message ? search->ended->message : "",
                *said = result->message ? result->message : "";
@@ -174,7 +174,7 @@ static bool ends_alike(const struct search *search, const struct result *result)
 /* The evaluator's hook: the engine differentiates the node, and is judged. */
 static int engine_hook(void *context, struct op_gradient *g)
 {
-    struct search *search = context;
+    struct gradient_search *search = context;
     const Onnx__GraphProto *graph = search->model->graph;
     struct had had = {.node = 0};
     struct verdict verdict = {0};
@@ -204,7 +204,7 @@ static int engine_hook(void *context, struct op_gradient *g)
     return status;
 }
 
-static int differentiate(struct search *search, struct error *err)
+static int differentiate(struct gradient_search *search, struct error *err)
 {
     const struct test_case *test = search->which->test;
     struct gradient_request request = {
@@ -228,7 +228,7 @@ static int differentiate(struct search *search, struct error *err)
     return search->found ? 0 : result;
 }
 
-static int search_run(struct search *search, struct error *err)
+static int search_run(struct gradient_search *search, struct error *err)
 {
     *search->settlement = (struct settlement){0};
     search->model = test_case_model(search->which->test, err);
@@ -241,7 +241,7 @@ static int search_run(struct search *search, struct error *err)
 
 int settle_gradient(struct settlement *settlement, const struct settle_case *which, struct error *err)
 {
-    struct search search = {.which = which, .settlement = settlement};
+    struct gradient_search search = {.which = which, .settlement = settlement};
     int status = search_run(&search, err);
     if (!status && !search.answered)
         status = error_set(err, ERROR_UNSUPPORTED, "the engine differentiates no node alone");
@@ -258,7 +258,7 @@ int settle_gradient(struct settlement *settlement, const struct settle_case *whi
 int settle_gradient_refusal(struct settlement *settlement, const struct settle_case *which,
                             const struct verdict *verdict, const struct result *ended, struct error *err)
 {
-    struct search search = {
+    struct gradient_search search = {
         .which = which, .settlement = settlement, .refused = verdict, .ended = ended, .same_message = true};
     int status = search_run(&search, err);
     if (!status && !search.found) {

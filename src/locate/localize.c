@@ -8,7 +8,7 @@
 #include "locate/rate.h"
 #include "locate/refusal.h"
 #include "locate/second_engine.h"
-#include "locate/search.h"
+#include "locate/fault_search.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct localizing {
     const struct localize_case *which;
     const struct model *model;
     struct localization *result;
-    struct search search;
+    struct fault_search search;
     struct second_engine second;
     struct settlement settlement;
     struct progress progress;
@@ -55,13 +55,14 @@ static void prepare(struct localizing *localizing)
     }
 }
 
-/* Checks a node once more before it is blamed: see search_confirm and search_weigh. */
-static enum search_weight weigh(struct localizing *localizing, size_t number, struct verdict *verdict)
+/* Checks a node once more before it is blamed: see fault_search_confirm and fault_search_weigh. */
+static enum fault_search_weight weigh(struct localizing *localizing, size_t number, struct verdict *verdict)
 {
     if (!verdict_is_finding(verdict->kind) || localizing->settlement.count)
         return WEIGHT_SPARE; /* nobody is blamed by it */
-    bool shown = search_confirm(&localizing->search, number, verdict->output);
-    enum search_weight weight = shown ? search_weigh(&localizing->search, number, verdict) : WEIGHT_NONE;
+    bool shown = fault_search_confirm(&localizing->search, number, verdict->output);
+    enum fault_search_weight weight =
+        shown ? fault_search_weigh(&localizing->search, number, verdict) : WEIGHT_NONE;
     if (weight != WEIGHT_NONE)
         return weight;
     localizing->search.record.changed = true;
@@ -73,7 +74,7 @@ static enum search_weight weigh(struct localizing *localizing, size_t number, st
 }
 
 static void keep_verdict(struct localizing *localizing, size_t number, const struct verdict *verdict,
-                         enum search_weight weight)
+                         enum fault_search_weight weight)
 {
     struct localized_node *node = &localizing->result->nodes[number];
     node->verdict = verdict->kind;
@@ -92,7 +93,7 @@ static void keep_verdict(struct localizing *localizing, size_t number, const str
     if (!verdict_is_finding(verdict->kind))
         return;
     localizing->result->n_wrong++;
-    search_blame(&localizing->search, &localizing->settlement, verdict, number, weight);
+    fault_search_blame(&localizing->search, &localizing->settlement, verdict, number, weight);
 }
 
 static void keep_forms(struct localizing *localizing, size_t number)
@@ -135,8 +136,8 @@ static int visit(void *context, struct recording *record, const struct memory_gr
         struct verdict verdict;
         keep_forms(localizing, number);
         if (localizing->result->local) {
-            search_node(&localizing->search, number, &verdict);
-            enum search_weight weight = weigh(localizing, number, &verdict);
+            fault_search_node(&localizing->search, number, &verdict);
+            enum fault_search_weight weight = weigh(localizing, number, &verdict);
             keep_verdict(localizing, number, &verdict, weight);
         }
         progress_step(&localizing->progress, p);
@@ -417,7 +418,7 @@ static int conclude_pairs(struct localizing *localizing, struct error *err)
 /* No answer: the part on which the engine ends in the same way. No rate without hidden states. */
 static int localize_refusal(struct localizing *localizing)
 {
-    struct search *search = &localizing->search;
+    struct fault_search *search = &localizing->search;
     const struct result *ended = &search->whole.answer;
     struct verdict verdict = {.kind = verdict_of_outcome(ended->outcome)};
     struct str words;
@@ -434,7 +435,7 @@ static int localize_refusal(struct localizing *localizing)
     localizing->result->rate = false;
     struct error *told = search->test.err, err = {0};
     search->test.err = &err;
-    if (localizing->result->local && search_refused(search, &verdict, ended, &localizing->settlement) &&
+    if (localizing->result->local && fault_search_refused(search, &verdict, ended, &localizing->settlement) &&
         err.code != ERROR_NOT_FOUND)
         verdict_say(&localizing->settlement.verdict, "%s; not narrowed down: %s", verdict.text, err.message);
     search->test.err = told;
@@ -445,7 +446,7 @@ static int localize_refusal(struct localizing *localizing)
  * all are right; a group that is wrong is in the settlement. */
 static bool fused_nodes_are_right(struct localizing *localizing)
 {
-    const struct search *search = &localizing->search;
+    const struct fault_search *search = &localizing->search;
     struct operator_check check;
     bool done =
         operator_check(&check, search->test.which, &search->whole.answer, COMPANY_TWO_PRODUCTS, NULL) == 0;
@@ -471,7 +472,7 @@ static int conclude_quiet(struct localizing *localizing)
     struct settlement *settlement = &localizing->settlement;
     struct error *err = localizing->search.test.err, ignored = {0};
     localizing->search.test.err = &ignored;
-    int status = search_whole(&localizing->search, settlement);
+    int status = fault_search_whole(&localizing->search, settlement);
     localizing->search.test.err = err;
     size_t judged = localizing->result->n_judged, all = localizing->result->n_nodes;
     bool unknown = status || verdict_is(settlement->kind, CLASS_UNJUDGED);
@@ -500,7 +501,7 @@ static int conclude_quiet(struct localizing *localizing)
 
 static int localize_answer(struct localizing *localizing, struct error *err)
 {
-    struct search *search = &localizing->search;
+    struct fault_search *search = &localizing->search;
     enum outcome outcome;
     if (localizing->result->rate)
         second_engine_init(&localizing->second, &search->record, localizing->which->second,
@@ -523,12 +524,12 @@ static int localize_answer(struct localizing *localizing, struct error *err)
         return 0;
     /* What was shown before the engine gave up stands. */
     if (!localizing->settlement.count && !search->spare.nodes && outcome != OUTCOME_OK)
-        return search_hidden(search, &localizing->settlement);
+        return fault_search_hidden(search, &localizing->settlement);
     if (localizing->settlement.count || (search->record.changed && outcome == OUTCOME_OK &&
                                          fused_group_find(&search->groups, &localizing->settlement)))
         return 0;
     if (search->spare.nodes)
-        search_blame_spare(search, &localizing->settlement);
+        fault_search_blame_spare(search, &localizing->settlement);
     return search->spare.nodes ? 0 : conclude_quiet(localizing);
 }
 
@@ -582,7 +583,7 @@ int localize(struct localization *localization, const struct localize_case *whic
     if (which->progress)
         progress_begin(&localizing.progress, "localize", localization->n_nodes);
     struct progress *outer = pool_show(which->pool, &localizing.progress);
-    int status = search_init(&localizing.search, &settle_case, err);
+    int status = fault_search_init(&localizing.search, &settle_case, err);
     if (!status && which->group_bytes)
         localizing.search.record.group_bytes = which->group_bytes;
     if (!status)
@@ -600,7 +601,7 @@ int localize(struct localization *localization, const struct localize_case *whic
     pool_show(which->pool, outer);
     progress_end(&localizing.progress);
     settlement_release(&localizing.settlement);
-    search_release(&localizing.search);
+    fault_search_release(&localizing.search);
     return status;
 }
 

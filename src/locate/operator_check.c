@@ -20,7 +20,7 @@ enum { ALONE_NODES = 200, ALONE_BYTES = 64 << 20 };
 
 struct checking {
     struct operator_check *check;
-    struct search search;
+    struct fault_search search;
     enum operator_company company;
     uint64_t *shown; /* by value: the hash of what the engine showed */
     bool *judged, *covered;
@@ -52,7 +52,7 @@ static void note_verdict(struct checking *checking, size_t number, const struct 
 
 static void note_hashes(struct checking *checking, size_t number)
 {
-    struct search *search = &checking->search;
+    struct fault_search *search = &checking->search;
     const Onnx__NodeProto *node = search->test.model->graph->node[number];
     for (size_t i = 0; i < node->n_output; i++) {
         size_t made;
@@ -82,13 +82,13 @@ static int visit(void *context, struct recording *record, const struct memory_gr
         struct verdict verdict;
         exercise_note(&checking->check->nodes[number].exercise, record, number);
         note_hashes(checking, number);
-        search_node(&checking->search, number, &verdict);
+        fault_search_node(&checking->search, number, &verdict);
         note_verdict(checking, number, &verdict);
         if (verdict_is(verdict.kind, CLASS_SUSPECT) && checking->suspect == checking->check->n_nodes)
             checking->suspect = number;
         if (!verdict_is_finding(verdict.kind))
             continue;
-        if (search_accuse(&checking->search, &checking->check->found, &verdict, number) ||
+        if (fault_search_accuse(&checking->search, &checking->check->found, &verdict, number) ||
             accuse_at_end(checking, number))
             return 1;
         /* Right alone, or it is not sure that the engine had these values: neither to blame nor cleared. */
@@ -100,7 +100,7 @@ static int visit(void *context, struct recording *record, const struct memory_gr
 /* The first node that is wrong by itself, on the reference's values. */
 static int check_alone(struct checking *checking)
 {
-    struct search *search = &checking->search;
+    struct fault_search *search = &checking->search;
     struct held_values *values = &search->record.values;
     const size_t *order = search->test.index.order;
     size_t count, n = checking->check->n_nodes;
@@ -174,12 +174,12 @@ static void conclude(struct checking *checking)
 
 static int examine(struct checking *checking)
 {
-    struct search *search = &checking->search;
+    struct fault_search *search = &checking->search;
     struct operator_check *check = checking->check;
     if (recording_run(&search->record, visit, checking, &checking->outcome))
         return -1;
     if (!check->found.count && search->spare.nodes)
-        search_blame_spare(search, &check->found);
+        fault_search_blame_spare(search, &check->found);
     if (check->found.count)
         return 0;
     struct stretches stretches = {.search = search,
@@ -191,7 +191,7 @@ static int examine(struct checking *checking)
     if (stretches_judge(&stretches, &check->found))
         return -1;
     if (!check->found.count && checking->suspect < check->n_nodes)
-        search_blame_suspect(search, &check->found, checking->suspect);
+        fault_search_blame_suspect(search, &check->found, checking->suspect);
     check->stretches = stretches.count;
     check->right = stretches.right;
     return check->found.count || checking->outcome == OUTCOME_OK ? 0 : check_alone(checking);
@@ -202,7 +202,7 @@ static int prepare(struct checking *checking, const struct settle_case *which, s
     struct operator_check *check = checking->check;
     *check = (struct operator_check){0};
     arena_init(&check->arena);
-    if (search_init(&checking->search, which, err))
+    if (fault_search_init(&checking->search, which, err))
         return -1;
     struct under_test *test = &checking->search.test;
     check->n_nodes = test->model->graph->n_node;
@@ -234,7 +234,7 @@ static int check_case(struct operator_check *check, const struct settle_case *wh
     if (!status)
         settlement_describe(&check->found, checking.search.test.model);
     *shown = !status && checking.outcome == OUTCOME_OK;
-    search_release(&checking.search);
+    fault_search_release(&checking.search);
     return status;
 }
 

@@ -1,12 +1,12 @@
 #include "locate/settle.h"
 
 #include "locate/gradient_node.h"
-#include "locate/search.h"
+#include "locate/fault_search.h"
 
 #include <string.h>
 
 struct settling {
-    struct search search;
+    struct fault_search search;
     struct settlement *settlement;
 };
 
@@ -14,12 +14,13 @@ struct settling {
 static int visit_group(void *context, struct recording *record, const struct memory_group *group)
 {
     struct settling *settling = context;
-    struct search *search = &settling->search;
+    struct fault_search *search = &settling->search;
     for (size_t p = group->first; p < group->first + group->count; p++) {
         size_t number = record->test->index.order[p];
         struct verdict verdict;
-        search_node(search, number, &verdict);
-        if (verdict_is_finding(verdict.kind) && search_accuse(search, settling->settlement, &verdict, number))
+        fault_search_node(search, number, &verdict);
+        if (verdict_is_finding(verdict.kind) &&
+            fault_search_accuse(search, settling->settlement, &verdict, number))
             return 1;
     }
     return 0;
@@ -27,7 +28,7 @@ static int visit_group(void *context, struct recording *record, const struct mem
 
 static int settle_answer(struct settling *settling)
 {
-    struct search *search = &settling->search;
+    struct fault_search *search = &settling->search;
     struct settlement *settlement = settling->settlement;
     enum outcome outcome;
     if (whole_answer_run(&search->whole))
@@ -37,24 +38,24 @@ static int settle_answer(struct settling *settling)
     if (recording_run(&search->record, visit_group, settling, &outcome))
         return -1;
     if (outcome != OUTCOME_OK)
-        return search_hidden(search, settlement);
+        return fault_search_hidden(search, settlement);
     if (settlement->count || (search->record.changed && fused_group_find(&search->groups, settlement)))
         return 0;
     if (search->spare.nodes)
-        search_blame_spare(search, settlement);
-    return search->spare.nodes ? 0 : search_whole(search, settlement);
+        fault_search_blame_spare(search, settlement);
+    return search->spare.nodes ? 0 : fault_search_whole(search, settlement);
 }
 
 static int settle_outputs(struct settlement *settlement, const struct settle_case *which, struct error *err)
 {
     struct settling settling = {.settlement = settlement};
     *settlement = (struct settlement){0};
-    int status = search_init(&settling.search, which, err);
+    int status = fault_search_init(&settling.search, which, err);
     if (!status)
         status = settle_answer(&settling);
     if (!status)
         settlement_describe(settlement, settling.search.test.model);
-    search_release(&settling.search);
+    fault_search_release(&settling.search);
     return status;
 }
 
@@ -89,16 +90,16 @@ int settle(struct settlement *settlement, const struct settle_case *which, struc
 int settle_refusal(struct settlement *settlement, const struct settle_case *which,
                    const struct verdict *verdict, const struct result *ended, struct error *err)
 {
-    struct search search;
+    struct fault_search search;
     if (which->test->gradient)
         return settle_gradient_refusal(settlement, which, verdict, ended, err);
     *settlement = (struct settlement){0};
-    int status = search_init(&search, which, err);
+    int status = fault_search_init(&search, which, err);
     if (!status)
-        status = search_refused(&search, verdict, ended, settlement);
+        status = fault_search_refused(&search, verdict, ended, settlement);
     if (!status)
         settlement_describe(settlement, search.test.model);
-    search_release(&search);
+    fault_search_release(&search);
     return status;
 }
 

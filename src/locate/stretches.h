@@ -19,12 +19,12 @@
 #ifndef LOCATE_STRETCHES_H
 #define LOCATE_STRETCHES_H
 
-#include "locate/search.h"
+#include "locate/fault_search.h"
 
 enum { STRETCHES_ALL = 3 };
 
 struct stretches {
-    struct search *search;
+    struct fault_search *search;
     size_t rounds;         /* how many of these choices are tried, the first first */
     const uint64_t *shown; /* by value number: the hash of what the engine showed with all values exposed; 0:
                               it did not show it */

@@ -4,7 +4,7 @@
 #include "locate/rate.h"
 #include "locate/blame_check.h"
 #include "locate/node_verdict.h"
-#include "locate/search.h"
+#include "locate/fault_search.h"
 #include "locate/settle.h"
 #include "model/build.h"
 
@@ -323,12 +323,12 @@ static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
     struct test_case *test = test_case_view(model, &input, 1);
     struct settle_case which = {.test = test};
     struct verdict verdict;
-    struct search search;
-    assert_int_equal(search_init(&search, &which, NULL), 0);
+    struct fault_search search;
+    assert_int_equal(fault_search_init(&search, &which, NULL), 0);
     whole_answer_judge(&search.whole, &result, &verdict);
     assert_true(expected_by_fusing(model, test->inputs, test->n_inputs,
                                    &result)); /* none of the answers is right without */
-    search_release(&search);
+    fault_search_release(&search);
     tensor_release(&x);
     tensor_release(&y);
     tensor_release(&weights[0]);
@@ -362,11 +362,11 @@ static void a_shape_is_not_fused_away(void **state)
     struct test_case *test = test_case_view(model, inputs, 3);
     struct settle_case which = {.test = test};
     struct verdict verdict;
-    struct search search;
-    assert_int_equal(search_init(&search, &which, NULL), 0);
+    struct fault_search search;
+    assert_int_equal(fault_search_init(&search, &which, NULL), 0);
     whole_answer_judge(&search.whole, &result, &verdict);
     assert_int_equal(verdict.kind, VERDICT_AGREES);
-    search_release(&search);
+    fault_search_release(&search);
     for (int i = 0; i < 3; i++)
         tensor_release(&given[i]);
     tensor_release(&y);
@@ -390,7 +390,7 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
     (void)state;
     struct scene scene;
     struct verdict verdict;
-    struct search search;
+    struct fault_search search;
     size_t made;
     scene_open(&scene, "reference");
     struct model *model = model_new(13);
@@ -402,18 +402,18 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
     struct tensor y = floats(&eight, (float[]){1, 2, 3, 0.5F, 0.25F, 2, 3, 4});
     struct test_case *test = test_case_view(model, &scene.input, 1);
     struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
-    assert_int_equal(search_init(&search, &which, NULL), 0);
+    assert_int_equal(fault_search_init(&search, &which, NULL), 0);
     assert_true(map_get(&search.test.index.names, "a", &made));
     search.record.values.known[made] = &a;
     assert_true(map_get(&search.test.index.names, "y", &made));
     search.record.values.known[made] = &y;
     node_judge(&search.record, 0, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
-    assert_true(search_confirm(&search, 0, 1)); /* an output of a window: it was run by itself */
-    assert_false(search_confirm(&search, 0, 0));
+    assert_true(fault_search_confirm(&search, 0, 1)); /* an output of a window: it was run by itself */
+    assert_false(fault_search_confirm(&search, 0, 0));
     node_judge(&search.record, 1, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_UNTESTED);
-    search_release(&search);
+    fault_search_release(&search);
     tensor_release(&a);
     tensor_release(&y);
     test_case_free(test);
@@ -422,7 +422,7 @@ static void a_value_that_was_written_over_judges_nobody(void **state)
 }
 
 /* One node's recorded output is made to be another than it was. */
-static void record(struct search *search, const char *name, const struct tensor *tensor)
+static void record(struct fault_search *search, const char *name, const struct tensor *tensor)
 {
     size_t number;
     assert_true(map_get(&search->test.index.names, name, &number));
@@ -438,7 +438,7 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     (void)state;
     struct scene scene;
     struct verdict verdict;
-    struct search search;
+    struct fault_search search;
     scene_open(&scene, "reference:fault=concat-three");
     struct model *model = model_new(13);
     model_add_input(model, "x", DTYPE_FLOAT, &eight);
@@ -454,7 +454,7 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     struct tensor z = floats(&three, (float[24]){9});
     struct test_case *test = test_case_view(model, &scene.input, 1);
     struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
-    assert_int_equal(search_init(&search, &which, NULL), 0);
+    assert_int_equal(fault_search_init(&search, &which, NULL), 0);
     assert_int_equal(whole_answer_run(&search.whole), 0);
     record(&search, "n", &n);
     record(&search, "y", &y);
@@ -463,13 +463,13 @@ static void who_does_no_harm_and_is_right_alone_is_not_blamed(void **state)
     node_judge(&search.record, 2, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
     assert_true(blame_stays_off(&search.record, (size_t[]){2}, 1));
-    assert_int_equal(search_weigh(&search, 2, &verdict), WEIGHT_NONE);
+    assert_int_equal(fault_search_weigh(&search, 2, &verdict), WEIGHT_NONE);
     assert_true(blame_breaks_right_inputs(&search.record, 1));
     node_judge(&search.record, 1, false, &verdict);
     assert_int_equal(verdict.kind, VERDICT_WRONG);
     assert_false(blame_stays_off(&search.record, (size_t[]){1}, 1));
-    assert_int_equal(search_weigh(&search, 1, &verdict), WEIGHT_FULL);
-    search_release(&search);
+    assert_int_equal(fault_search_weigh(&search, 1, &verdict), WEIGHT_FULL);
+    fault_search_release(&search);
     tensor_release(&n);
     tensor_release(&y);
     tensor_release(&z);
@@ -484,7 +484,7 @@ static void who_is_right_on_right_inputs_is_not_blamed(void **state)
     (void)state;
     struct scene scene;
     struct verdict verdict;
-    struct search search;
+    struct fault_search search;
     scene_open(&scene, "reference:fault=concat-three");
     struct model *model = model_new(13);
     model_add_input(model, "x", DTYPE_FLOAT, &eight);
@@ -500,7 +500,7 @@ static void who_is_right_on_right_inputs_is_not_blamed(void **state)
         tensor_set(&z, i, tensor_get(x, i % x->count));
     struct test_case *test = test_case_view(model, &scene.input, 1);
     struct settle_case which = {.pool = scene.pool, .engine = 0, .test = test};
-    assert_int_equal(search_init(&search, &which, NULL), 0);
+    assert_int_equal(fault_search_init(&search, &which, NULL), 0);
     assert_int_equal(whole_answer_run(&search.whole), 0);
     assert_int_equal(tensor_copy(&y, &search.whole.answer.outputs[0].tensors[0], NULL), 0);
     record(&search, "z", &z);
@@ -510,8 +510,8 @@ static void who_is_right_on_right_inputs_is_not_blamed(void **state)
     assert_int_equal(verdict.kind, VERDICT_WRONG);
     assert_false(blame_stays_off(&search.record, (size_t[]){1}, 1)); /* its output is the answer */
     assert_false(blame_breaks_right_inputs(&search.record, 1));
-    assert_int_equal(search_weigh(&search, 1, &verdict), WEIGHT_NONE);
-    search_release(&search);
+    assert_int_equal(fault_search_weigh(&search, 1, &verdict), WEIGHT_NONE);
+    fault_search_release(&search);
     tensor_release(&z);
     tensor_release(&y);
     test_case_free(test);

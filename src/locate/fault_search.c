@@ -1,4 +1,4 @@
-#include "locate/search.h"
+#include "locate/fault_search.h"
 
 #include "base/memory.h"
 #include "locate/blame_check.h"
@@ -14,9 +14,9 @@
  * that is wrong by itself; in a larger model such a node is blamed without that. */
 enum { SMALL_ENOUGH = 64 };
 
-int search_init(struct search *search, const struct settle_case *which, struct error *err)
+int fault_search_init(struct fault_search *search, const struct settle_case *which, struct error *err)
 {
-    *search = (struct search){0};
+    *search = (struct fault_search){0};
     if (under_test_init(&search->test, which, err))
         return -1;
     whole_answer_init(&search->whole, &search->test);
@@ -25,7 +25,7 @@ int search_init(struct search *search, const struct settle_case *which, struct e
     return 0;
 }
 
-void search_release(struct search *search)
+void fault_search_release(struct fault_search *search)
 {
     if (!search->record.test)
         return;
@@ -39,7 +39,7 @@ void search_release(struct search *search)
  * Engines without kernels for the short float types compute neighbours in float32 and need not round between
  * them: what is recorded is then not quite what the next node had.
  */
-static bool may_be_wider(const struct search *search, size_t number)
+static bool may_be_wider(const struct fault_search *search, size_t number)
 {
     for (size_t i = 0; i < search->test.index.n_uses[number]; i++) {
         size_t use = search->test.index.uses[number][i];
@@ -53,14 +53,14 @@ static bool may_be_wider(const struct search *search, size_t number)
 
 /* Whether it is inside the bounds of a node that is computed as one with those before it: an engine may do so
  * though their values are shown (a factor before a product becomes one of the product). */
-static bool may_be_fused(struct search *search, size_t number)
+static bool may_be_fused(struct fault_search *search, size_t number)
 {
     struct verdict loose;
     node_judge(&search->record, number, true, &loose);
     return !verdict_is_finding(loose.kind);
 }
 
-static bool is_behind(const struct search *search, size_t number)
+static bool is_behind(const struct fault_search *search, size_t number)
 {
     for (size_t i = 0; i < search->test.index.n_uses[number]; i++)
         if (search->test.index.values[search->test.index.uses[number][i]].source == SOURCE_NODE)
@@ -71,7 +71,7 @@ static bool is_behind(const struct search *search, size_t number)
 /* Where a node may have had other inputs than those recorded, it must be outside its bound also as a model of
  * its own. When it is not, by any of its bounds, and all values are known, the nodes before it may be
  * computed together with it. */
-void search_node(struct search *search, size_t number, struct verdict *verdict)
+void fault_search_node(struct fault_search *search, size_t number, struct verdict *verdict)
 {
     struct verdict alone;
     search->last.group.count = 0;
@@ -94,13 +94,13 @@ void search_node(struct search *search, size_t number, struct verdict *verdict)
     verdict->output = output; /* of the node: a part has outputs of its own */
 }
 
-bool search_confirm(struct search *search, size_t number, size_t output)
+bool fault_search_confirm(struct fault_search *search, size_t number, size_t output)
 {
     return search->last.alone || search->last.group.count || blame_confirm(&search->record, number, output);
 }
 
 /* The node as a model of its own, on the inputs it had; what was a constant stays one. */
-static bool is_wrong_alone(struct search *search, size_t number)
+static bool is_wrong_alone(struct fault_search *search, size_t number)
 {
     struct verdict verdict;
     size_t *nodes = memory_zeroed(search->test.index.model->graph->n_node, sizeof *nodes);
@@ -110,7 +110,7 @@ static bool is_wrong_alone(struct search *search, size_t number)
     return verdict_is_finding(verdict.kind);
 }
 
-static void spare(struct search *search, const size_t *nodes, size_t count, size_t number,
+static void spare(struct fault_search *search, const size_t *nodes, size_t count, size_t number,
                   const struct verdict *verdict)
 {
     if (!search->spare.nodes) {
@@ -127,7 +127,7 @@ static void spare(struct search *search, const size_t *nodes, size_t count, size
 }
 
 /* Whether the answer is as wrong when all that are wrong by themselves are replaced. */
-static bool others_are_wrong(struct search *search)
+static bool others_are_wrong(struct fault_search *search)
 {
     size_t n = search->test.index.model->graph->n_node, count = 0;
     size_t *nodes = memory_zeroed(n, sizeof *nodes);
@@ -139,7 +139,8 @@ static bool others_are_wrong(struct search *search)
     return wrong;
 }
 
-enum search_weight search_weigh(struct search *search, size_t number, const struct verdict *verdict)
+enum fault_search_weight fault_search_weigh(struct fault_search *search, size_t number,
+                                            const struct verdict *verdict)
 {
     bool behind = search->last.group.count > 0, more = search->spare.nodes != NULL;
     const size_t *nodes = behind ? search->last.group.nodes : &number;
@@ -168,8 +169,8 @@ static void blame_at(struct settlement *settlement, const struct verdict *verdic
     settlement_blame(settlement, verdict, nodes, count);
 }
 
-static void blame_node(struct search *search, struct settlement *settlement, const struct verdict *verdict,
-                       size_t number)
+static void blame_node(struct fault_search *search, struct settlement *settlement,
+                       const struct verdict *verdict, size_t number)
 {
     if (search->last.group.count)
         blame_at(settlement, verdict, search->last.group.nodes, search->last.group.count, number);
@@ -177,34 +178,35 @@ static void blame_node(struct search *search, struct settlement *settlement, con
         blame_at(settlement, verdict, &number, 1, number);
 }
 
-void search_blame_spare(const struct search *search, struct settlement *settlement)
+void fault_search_blame_spare(const struct fault_search *search, struct settlement *settlement)
 {
     blame_at(settlement, &search->spare.verdict, search->spare.first.nodes, search->spare.first.count,
              search->spare.at);
 }
 
-bool search_blame(struct search *search, struct settlement *settlement, const struct verdict *verdict,
-                  size_t number, enum search_weight weight)
+bool fault_search_blame(struct fault_search *search, struct settlement *settlement,
+                        const struct verdict *verdict, size_t number, enum fault_search_weight weight)
 {
     if (weight == WEIGHT_FULL)
         blame_node(search, settlement, verdict, number);
     else if (weight == WEIGHT_TOGETHER)
-        search_blame_spare(search, settlement);
+        fault_search_blame_spare(search, settlement);
     return weight == WEIGHT_FULL || weight == WEIGHT_TOGETHER;
 }
 
 /* A node that is not confirmed was broken by what comes behind it, maybe: only together with that it is to
  * blame. */
-bool search_accuse(struct search *search, struct settlement *settlement, const struct verdict *verdict,
-                   size_t number)
+bool fault_search_accuse(struct fault_search *search, struct settlement *settlement,
+                         const struct verdict *verdict, size_t number)
 {
-    enum search_weight weight =
-        search_confirm(search, number, verdict->output) ? search_weigh(search, number, verdict) : WEIGHT_NONE;
+    enum fault_search_weight weight = fault_search_confirm(search, number, verdict->output)
+                                          ? fault_search_weigh(search, number, verdict)
+                                          : WEIGHT_NONE;
     search->record.changed |= weight == WEIGHT_NONE;
-    return search_blame(search, settlement, verdict, number, weight);
+    return fault_search_blame(search, settlement, verdict, number, weight);
 }
 
-void search_blame_suspect(struct search *search, struct settlement *settlement, size_t number)
+void fault_search_blame_suspect(struct fault_search *search, struct settlement *settlement, size_t number)
 {
     struct verdict verdict;
     part_judge(&search->record, NULL, &number, 1, false, &verdict);
@@ -215,13 +217,13 @@ void search_blame_suspect(struct search *search, struct settlement *settlement, 
 }
 
 /* Whether the answer is right only because another formula was allowed for. */
-static bool is_right_by_fusing(const struct search *search)
+static bool is_right_by_fusing(const struct fault_search *search)
 {
     const struct test_case *whole = search->test.whole;
     return expected_by_fusing(search->test.model, whole->inputs, whole->n_inputs, &search->whole.answer);
 }
 
-int search_whole(struct search *search, struct settlement *settlement)
+int fault_search_whole(struct fault_search *search, struct settlement *settlement)
 {
     const struct model *model = search->test.index.model;
     struct verdict verdict;
@@ -257,10 +259,10 @@ int search_whole(struct search *search, struct settlement *settlement)
     return 0;
 }
 
-int search_hidden(struct search *search, struct settlement *settlement)
+int fault_search_hidden(struct fault_search *search, struct settlement *settlement)
 {
     int found = fused_group_find_unshown(&search->groups, settlement);
-    return found < 0 ? -1 : found ? 0 : search_whole(search, settlement);
+    return found < 0 ? -1 : found ? 0 : fault_search_whole(search, settlement);
 }
 
 static bool is_of_name(char c)
@@ -279,7 +281,8 @@ static bool has_name(const char *text, const char *name)
 }
 
 /* Whether the engine's message names nodes of the model, and none of those to blame. */
-static bool names_others(const struct search *search, const char *message, const struct settlement *found)
+static bool names_others(const struct fault_search *search, const char *message,
+                         const struct settlement *found)
 {
     const Onnx__GraphProto *graph = search->test.index.model->graph;
     bool others = false;
@@ -295,7 +298,7 @@ static bool names_others(const struct search *search, const char *message, const
 }
 
 /* A part that is refused with another message than the whole is a guess, which the message may gainsay. */
-static int search_refused_otherwise(struct search *search, const struct result *ended,
+static int search_refused_otherwise(struct fault_search *search, const struct result *ended,
                                     struct settlement *settlement)
 {
     struct settlement before = *settlement;
@@ -307,8 +310,8 @@ static int search_refused_otherwise(struct search *search, const struct result *
     return 0;
 }
 
-int search_refused(struct search *search, const struct verdict *verdict, const struct result *ended,
-                   struct settlement *settlement)
+int fault_search_refused(struct fault_search *search, const struct verdict *verdict,
+                         const struct result *ended, struct settlement *settlement)
 {
     /* A part may be refused for a reason of its own (a model without inputs, say): the same message first. */
     struct refused refused = {.verdict = verdict, .ended = ended, .message = MESSAGE_SAME};

@@ -1,13 +1,13 @@
 /*
  * The search for the node or group to blame, which settling and localising share. They record the values and
- * call search_node for each node as its values arrive.
+ * call fault_search_node for each node as its values arrive.
  */
-#ifndef LOCATE_SEARCH_H
-#define LOCATE_SEARCH_H
+#ifndef LOCATE_FAULT_SEARCH_H
+#define LOCATE_FAULT_SEARCH_H
 
 #include "locate/fused_group.h"
 
-struct search {
+struct fault_search {
     struct under_test test;
     struct whole_answer whole;
     struct recording record;
@@ -28,15 +28,15 @@ struct search {
 };
 
 /* The search must not be moved: its parts point to each other. Release it also after a failure. */
-int search_init(struct search *search, const struct settle_case *which, struct error *err);
-void search_release(struct search *search);
+int fault_search_init(struct fault_search *search, const struct settle_case *which, struct error *err);
+void fault_search_release(struct fault_search *search);
 
 /* Judges one recorded node. */
-void search_node(struct search *search, size_t number, struct verdict *verdict);
+void fault_search_node(struct fault_search *search, size_t number, struct verdict *verdict);
 
 /* Whether the recorded output of the node judged last is what the engine really had (blame_check.h). A node
  * that is wrong as a model of its own needs no other proof. */
-bool search_confirm(struct search *search, size_t number, size_t output);
+bool fault_search_confirm(struct fault_search *search, size_t number, size_t output);
 
 /*
  * Weighs whether to blame the node judged last, which is outside its bound. A node that is also outside as a
@@ -44,40 +44,41 @@ bool search_confirm(struct search *search, size_t number, size_t output);
  * with the recorded values as its inputs, and right with the right values as its outputs; otherwise its
  * recorded inputs and outputs do not belong together, and it is not to blame.
  */
-enum search_weight {
+enum fault_search_weight {
     WEIGHT_NONE,
     WEIGHT_SPARE, /* wrong, but not the cause of the wrong answer: to blame only when no other node is */
     WEIGHT_FULL,
     WEIGHT_TOGETHER, /* together with the spare nodes before it, it explains the answer: the first of them is
                         to blame */
 };
-enum search_weight search_weigh(struct search *search, size_t number, const struct verdict *verdict);
+enum fault_search_weight fault_search_weigh(struct fault_search *search, size_t number,
+                                            const struct verdict *verdict);
 
 /* Blames by that weight: the node, the group it belongs to, or the first spare node. False when none is to
  * blame yet. */
-bool search_blame(struct search *search, struct settlement *settlement, const struct verdict *verdict,
-                  size_t number, enum search_weight weight);
+bool fault_search_blame(struct fault_search *search, struct settlement *settlement,
+                        const struct verdict *verdict, size_t number, enum fault_search_weight weight);
 /* Confirms, weighs and blames the node judged last, whose verdict is a finding. False when none is to blame
  * yet. */
-bool search_accuse(struct search *search, struct settlement *settlement, const struct verdict *verdict,
-                   size_t number);
+bool fault_search_accuse(struct fault_search *search, struct settlement *settlement,
+                         const struct verdict *verdict, size_t number);
 /* Blames the first spare node or group. */
-void search_blame_spare(const struct search *search, struct settlement *settlement);
+void fault_search_blame_spare(const struct fault_search *search, struct settlement *settlement);
 
 /* Calls a node that is far beyond its likely bound imprecise. The values shown may not be quite those it had,
  * so it must be as far off as a model of its own. */
-void search_blame_suspect(struct search *search, struct settlement *settlement, size_t number);
+void fault_search_blame_suspect(struct fault_search *search, struct settlement *settlement, size_t number);
 
 /* For an engine that does not show its values: judges parts of the model on the reference's values, then the
  * whole. */
-int search_hidden(struct search *search, struct settlement *settlement);
+int fault_search_hidden(struct fault_search *search, struct settlement *settlement);
 
 /* When no node or part is wrong: the whole is imprecise or agrees, or it is wrong and all nodes are to blame,
  * as a group larger than any part that was tried. */
-int search_whole(struct search *search, struct settlement *settlement);
+int fault_search_whole(struct fault_search *search, struct settlement *settlement);
 
 /* Finds the smallest part that the engine refuses, or crashes on, in the same way as the whole model. */
-int search_refused(struct search *search, const struct verdict *verdict, const struct result *ended,
-                   struct settlement *settlement);
+int fault_search_refused(struct fault_search *search, const struct verdict *verdict,
+                         const struct result *ended, struct settlement *settlement);
 
 #endif
