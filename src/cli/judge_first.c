@@ -99,9 +99,8 @@ int judge_first(struct judged_first *judged, struct test_case **test, const char
         judged->samples = entry.inputs.samples;
         judged->right = is_right(&entry);
         judged->sample = judged->right ? 0 : entry.compare.verdicts.engine[0].sample;
-        if (judged->right)
-            keep_answer(judged, &entry, session);
-        else if (judged->sample)
+        keep_answer(judged, &entry, session);
+        if (!judged->right && judged->sample)
             status = take_sample(test, &entry, judged->sample, err);
     }
     close_compared(&entry);

@@ -10,10 +10,11 @@
 #include "cli/common.h"
 
 struct judged_first {
-    bool right;          /* it answered every sample, and nothing is wrong: there is no failure to work on */
-    char *answer, *line; /* heap: what `assay compare` answers, in lines and in one; else NULL */
-    enum verdict_kind kind; /* of `right` */
-    int status;             /* for the command to exit with, of `right` */
+    bool right; /* it answered every sample, and nothing is wrong: there is no failure to work on */
+    char *answer,
+        *line; /* heap: what `assay compare` answers, in lines and in one; NULL: it was not judged */
+    enum verdict_kind kind;
+    int status;             /* of `assay compare` */
     size_t sample, samples; /* the one that *test is, and how many there are */
 };
 

@@ -236,6 +236,22 @@ static int say_gone(const char *path, const char *engine, const struct verdict *
     return standing_status(&standing);
 }
 
+/* `assay compare` sees a failure, and following it up does not: it shows in a step of a recurrent operator,
+ * or by chance. Returns the exit status. */
+static int say_unfollowed(const struct judged_first *judged)
+{
+    struct str out;
+    str_init(&out);
+    str_printf(
+        &out,
+        "%s\n\nNo report was written: the outputs alone do not show it, or not each time. 'assay localize' "
+        "shows where it is.\n",
+        judged->answer);
+    wrap_print(stdout, out.data);
+    str_release(&out);
+    return judged->status;
+}
+
 /* Whether the engine fails in a new process. It is run twice, as a failure may depend on memory or on chance.
  */
 static bool fails_afresh(const struct places *places, struct test_case *test)
@@ -284,7 +300,9 @@ static int follow_case(const struct settings *settings, const char *path, struct
         status = casefile_in_one_piece(test, panel->pool, panel->engines[0], err);
     if (status == 0)
         status = follow_shown(places, *test, settings->common.output, &done, err);
-    if (status == 0 && done.end == FOLLOW_UP_GONE) {
+    if (status == 0 && done.end == FOLLOW_UP_GONE && judged.status == STATUS_FINDINGS) {
+        status = say_unfollowed(&judged);
+    } else if (status == 0 && done.end == FOLLOW_UP_GONE) {
         status = say_gone(path, given_text(settings->common.engines.items[0]), &done.verdict, err);
     } else if (status == 0) {
         wrap_printf(stdout, "%s: %s, reduced to %zu of %zu nodes, in %s\n", path, done.signature.name,
