@@ -83,7 +83,8 @@ enum {
     OP_CHOOSES = 65536, /* takes each element from one of its inputs, by a condition, the first (Where) */
     OP_STATES =
         131072, /* its first output has the state after every step, from which the next goes on (GRU) */
-    OP_VECTORS = 262144, /* an operand of one dimension is a vector, which has a meaning of its own (MatMul) */
+    OP_VECTORS =
+        262144, /* an operand of one dimension is a vector, which has a meaning of its own (MatMul) */
 };
 
 /* How many there may be, both included. */
