@@ -40,19 +40,23 @@ static bool sort(int64_t *axes, size_t count, int rank)
     return !sorted;
 }
 
+/* Reads the constant of this name; false when there is none. The caller releases the tensor. */
+static bool read_constant(const struct model *model, const char *name, struct tensor *tensor)
+{
+    for (size_t i = 0; i < model->graph->n_initializer; i++)
+        if (text_equal(model->graph->initializer[i]->name, name))
+            return !model_tensor_read(model->graph->initializer[i], tensor, NULL);
+    return false;
+}
+
 static bool change_constant(struct model *model, const char *name, int rank, change_axes *change)
 {
-    bool changed = false;
-    for (size_t i = 0; i < model->graph->n_initializer; i++) {
-        struct tensor tensor;
-        if (!text_equal(model->graph->initializer[i]->name, name) ||
-            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
-            continue;
-        changed = tensor.type == DTYPE_INT64 && change(tensor.data, tensor.count, rank) &&
-                  model_replace_initializer(model, name, &tensor, NULL) == 0;
-        tensor_release(&tensor);
-        break;
-    }
+    struct tensor tensor;
+    if (!read_constant(model, name, &tensor))
+        return false;
+    bool changed = tensor.type == DTYPE_INT64 && change(tensor.data, tensor.count, rank) &&
+                   model_replace_initializer(model, name, &tensor, NULL) == 0;
+    tensor_release(&tensor);
     return changed;
 }
 
@@ -123,38 +127,29 @@ struct test_case *changed_axes_forward(const struct test_case *test)
 static bool set_elements(struct model *model, const char *name, const bool *which, size_t count,
                          int64_t value)
 {
-    for (size_t i = 0; i < model->graph->n_initializer; i++) {
-        struct tensor tensor;
-        if (!text_equal(model->graph->initializer[i]->name, name) ||
-            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
-            continue;
-        bool fits = dtype_is_integer(tensor.type) && tensor.count == count;
-        for (size_t k = 0; fits && k < count; k++)
-            if (which[k])
-                tensor_set(&tensor, k, value);
-        fits = fits && model_replace_initializer(model, name, &tensor, NULL) == 0;
-        tensor_release(&tensor);
-        return fits;
-    }
-    return false;
+    struct tensor tensor;
+    if (!read_constant(model, name, &tensor))
+        return false;
+    bool fits = dtype_is_integer(tensor.type) && tensor.count == count;
+    for (size_t k = 0; fits && k < count; k++)
+        if (which[k])
+            tensor_set(&tensor, k, value);
+    fits = fits && model_replace_initializer(model, name, &tensor, NULL) == 0;
+    tensor_release(&tensor);
+    return fits;
 }
 
 /* Which elements of a constant are negative; 0 when none is, or it is no constant of a few integers. */
 static size_t find_negative(const struct model *model, const char *name, bool negative[TENSOR_MAX_RANK])
 {
+    struct tensor tensor;
     bool any = false;
-    size_t count = 0;
-    for (size_t i = 0; i < model->graph->n_initializer; i++) {
-        struct tensor tensor;
-        if (!text_equal(model->graph->initializer[i]->name, name) ||
-            model_tensor_read(model->graph->initializer[i], &tensor, NULL))
-            continue;
-        count = dtype_is_integer(tensor.type) && tensor.count <= TENSOR_MAX_RANK ? tensor.count : 0;
-        for (size_t k = 0; k < count; k++)
-            any |= negative[k] = tensor_get(&tensor, k) < 0;
-        tensor_release(&tensor);
-        break;
-    }
+    if (!read_constant(model, name, &tensor))
+        return 0;
+    size_t count = dtype_is_integer(tensor.type) && tensor.count <= TENSOR_MAX_RANK ? tensor.count : 0;
+    for (size_t k = 0; k < count; k++)
+        any |= negative[k] = tensor_get(&tensor, k) < 0;
+    tensor_release(&tensor);
     return any ? count : 0;
 }
 

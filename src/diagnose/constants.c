@@ -24,18 +24,6 @@ enum {
     LARGE = 16,   /* nodes: what cures a larger model need not be about its cause */
 };
 
-struct test_case *constants_declared(struct test_case *test)
-{
-    struct expected expected;
-    if (expected_compute(&expected, test_case_model(test, NULL), NULL, test->inputs, test->n_inputs)) {
-        test_case_free(test);
-        return NULL;
-    }
-    param_change_declare(test, expected.values, expected.count);
-    expected_release(&expected);
-    return test;
-}
-
 /* Adds a value to the inputs of the case. */
 static int feed(struct test_case *test, char *name, struct tensor *tensor)
 {
@@ -82,26 +70,30 @@ static int add_variable(struct test_case *test, struct model *model, size_t numb
 
 struct test_case *constants_with_variables(const struct test_case *test)
 {
-    const struct model *present = test_case_model(test, NULL);
     struct model *model;
     struct expected expected;
-    if (!present || expected_compute(&expected, present, NULL, test->inputs, test->n_inputs))
-        return NULL;
-    if (model_clone(&model, present, NULL)) {
+    struct test_case *other = changed_begin(test, &model);
+    bool added = other && !expected_compute(&expected, model, NULL, test->inputs, test->n_inputs);
+    if (added) {
+        for (size_t i = 0; added && i < expected.count && i < model->graph->n_output; i++)
+            added = !add_variable(other, model, i, &expected.values[i]);
         expected_release(&expected);
-        return NULL;
     }
-    model->path = NULL;
-    struct test_case *other = test_case_new(model);
-    int status = test_case_add_inputs(other, test->inputs, test->n_inputs, NULL);
-    for (size_t i = 0; i < expected.count && i < model->graph->n_output && !status; i++)
-        status = add_variable(other, model, i, &expected.values[i]);
-    expected_release(&expected);
-    if (status) {
-        test_case_free(other);
-        return NULL;
-    }
-    return constants_declared(other);
+    return other ? changed_finish(other, added) : NULL;
+}
+
+/* Of the nodes' marks: whether the value is a weight, or computed of constants alone. */
+static bool is_constant(const bool *constant, const struct index_value *value)
+{
+    return value->source == SOURCE_INITIALIZER || (value->source == SOURCE_NODE && constant[value->number]);
+}
+
+static bool takes_constants_alone(const struct model_index *index, const bool *constant, size_t node)
+{
+    bool all = true;
+    for (size_t k = 0; k < index->n_uses[node]; k++)
+        all &= is_constant(constant, &index->values[index->uses[node][k]]);
+    return all;
 }
 
 bool *constants_find(const struct model_index *index)
@@ -111,25 +103,15 @@ bool *constants_find(const struct model_index *index)
     for (size_t i = 0; i < graph->n_node; i++) {
         size_t node = index->order[i];
         const struct op *op = op_of(graph->node[node]);
-        bool all = true;
-        for (size_t k = 0; k < index->n_uses[node]; k++) {
-            const struct index_value *value = &index->values[index->uses[node][k]];
-            all &= value->source == SOURCE_INITIALIZER ||
-                   (value->source == SOURCE_NODE && constant[value->number]);
-        }
-        constant[node] = all || (op && op->work == WORK_SHAPE);
+        constant[node] = takes_constants_alone(index, constant, node) || (op && op->work == WORK_SHAPE);
     }
     return constant;
 }
 
 static bool has_constants_alone(const struct model_index *index, size_t node)
 {
-    bool *constant = constants_find(index), all = index->n_uses[node] > 0;
-    for (size_t k = 0; k < index->n_uses[node]; k++) {
-        const struct index_value *value = &index->values[index->uses[node][k]];
-        all &=
-            value->source == SOURCE_INITIALIZER || (value->source == SOURCE_NODE && constant[value->number]);
-    }
+    bool *constant = constants_find(index);
+    bool all = index->n_uses[node] > 0 && takes_constants_alone(index, constant, node);
     free(constant);
     return all;
 }
@@ -144,8 +126,7 @@ bool constants_alone(const struct test_case *test)
     bool *constant = constants_find(&index);
     for (size_t i = 0; i < model->graph->n_output; i++) {
         const struct index_value *value = model_index_find(&index, model->graph->output[i]->name);
-        alone &= value && (value->source == SOURCE_INITIALIZER ||
-                           (value->source == SOURCE_NODE && constant[value->number]));
+        alone &= value && is_constant(constant, value);
     }
     free(constant);
     model_index_release(&index);
@@ -227,7 +208,7 @@ static struct test_case *cut_behind(const struct test_case *test, const struct m
         test_case_free(fed);
         return NULL;
     }
-    return constants_declared(fed);
+    return changed_finish(fed, true);
 }
 
 struct test_case *constants_fed(const struct test_case *test, size_t node, bool cast)
@@ -347,28 +328,19 @@ static int drop_unused(struct model *model, const bool *constant)
 struct test_case *constants_folded(const struct test_case *test, const char *operator_name,
                                    const char **taker)
 {
-    const struct model *present = test_case_model(test, NULL);
     struct model_index index;
     struct model *model;
+    struct test_case *folded = changed_begin(test, &model);
     *taker = NULL;
-    if (!present || model_index_init(&index, present, NULL))
-        return NULL;
-    if (model_clone(&model, present, NULL)) {
-        model_index_release(&index);
+    if (!folded || model_index_init(&index, test_case_model(test, NULL), NULL)) {
+        test_case_free(folded);
         return NULL;
     }
     bool *constant = constants_find(&index);
     int status = fold(test, &index, constant, operator_name, model, taker) || drop_unused(model, constant);
-    model->graph->n_value_info = 0;
-    model->path = NULL;
     free(constant);
     model_index_release(&index);
-    struct test_case *folded = test_case_new(model);
-    if (status || test_case_add_inputs(folded, test->inputs, test->n_inputs, NULL)) {
-        test_case_free(folded);
-        return NULL;
-    }
-    return constants_declared(folded);
+    return changed_finish(folded, !status);
 }
 
 /* Makes the constant an input of the case; false when it is not of float32, or has no elements. */
@@ -391,19 +363,12 @@ static bool open_one(struct test_case *test, struct model *model, size_t number)
 
 struct test_case *constants_opened(const struct test_case *test)
 {
-    const struct model *present = test_case_model(test, NULL);
     struct model *model;
     bool opened = false;
-    if (!present || present->graph->n_input || model_clone(&model, present, NULL))
-        return NULL;
-    model->path = NULL;
-    struct test_case *other = test_case_new(model);
-    for (size_t i = model->graph->n_initializer; i-- > 0;)
+    struct test_case *other = test->n_inputs ? NULL : changed_begin(test, &model);
+    for (size_t i = other ? model->graph->n_initializer : 0; i-- > 0;)
         opened |= open_one(other, model, i);
-    if (opened)
-        return constants_declared(other);
-    test_case_free(other);
-    return NULL;
+    return other ? changed_finish(other, opened) : NULL;
 }
 
 /* The case in an equivalent form, as if it had never been another; NULL when the rule does not apply. */

@@ -11,10 +11,6 @@
 #include "diagnose/experiment.h"
 #include "model/index.h"
 
-/* Declares the outputs of a case as the reference computes them, and returns the case; frees it when that
- * cannot be computed. */
-struct test_case *constants_declared(struct test_case *test);
-
 /* For each node of the model, whether it computes on constants alone. The caller frees the result. */
 bool *constants_find(const struct model_index *index);
 

@@ -148,7 +148,7 @@ static struct test_case *with_inputs(const struct node_values *values, struct mo
     for (size_t i = 0; i < model->graph->n_input && !status; i++)
         status = give(values, part, model->graph->input[i]->name);
     if (!status)
-        return constants_declared(part);
+        return changed_finish(part, true);
     test_case_free(part);
     return NULL;
 }

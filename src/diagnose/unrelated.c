@@ -1,6 +1,7 @@
 #include "diagnose/unrelated.h"
 
 #include "base/str.h"
+#include "diagnose/changed_case.h"
 #include "diagnose/constants.h"
 #include "diagnose/lists.h"
 #include "model/build.h"
@@ -87,7 +88,7 @@ struct test_case *unrelated_case(enum unrelated_class class, size_t operator, bo
         return NULL;
     }
     if (class == UNRELATED_NAN)
-        return constants_declared(test);
+        return changed_finish(test, true);
     /* A model of constants alone may be refused for that, and for no operator. */
     struct test_case *made = constants_with_variables(test);
     test_case_free(test);
