@@ -401,14 +401,18 @@ static void explain_unjudged(struct sample_verdicts *verdicts, const struct samp
     str_release(&why);
 }
 
-/* Where each operator is right and the whole has no useful bound: whether a type ended. */
+/* Where each operator is right and the whole has no useful bound: whether a type ended. That is a matter of
+ * the model and the sample, whatever the engine. */
 static void explain_limit(struct sample_verdicts *verdicts, const struct sample_results *sample,
                           const struct verdict *verdict)
 {
     struct type_limit limit;
     struct str text;
     if (verdicts->beyond || verdict->gradient || verdict->judged == verdict->total ||
-        type_limit_find(&limit, sample->test, NULL) || !limit.kind)
+        verdicts->limits_sought == verdicts->samples)
+        return;
+    verdicts->limits_sought = verdicts->samples;
+    if (type_limit_find(&limit, sample->test, NULL) || !limit.kind)
         return;
     str_init(&text);
     type_limit_text(&text, &limit, test_case_model(sample->test, NULL));

@@ -81,6 +81,7 @@ struct sample_verdicts {
     const char *reason; /* why the reference did not judge the first sample that it did not judge; or NULL */
     const char *beyond; /* numbers beyond their type that decide the answer of the first sample that has such,
                            though every operator is right; or NULL */
+    size_t limits_sought; /* `samples` when these were last sought */
     const char *unjudged; /* why elements of the first sample that has such could not be judged; NULL: all
                              were,    or nobody knows */
     const struct metrics_tolerance *tolerance; /* for expected outputs; that of ONNX's own cases unless set */
