@@ -24,12 +24,10 @@
 
 enum { SEED = 1 };
 
-static const char reference_name[] = "assay-engine-re"; /* as the kernel cuts it */
-
-static double cpu_of(int who)
+static double own_cpu(void)
 {
     struct rusage usage = {0};
-    getrusage(who, &usage);
+    getrusage(RUSAGE_SELF, &usage);
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
@@ -82,12 +80,12 @@ static int record(const char *path, size_t count, struct error *err)
     return status;
 }
 
-static void print(const struct fuzz_status *status, const struct watch_seen *seen, double wall, double self,
-                  double engines, double reference)
+static void print(const struct fuzz_status *status, const struct watch_seen *seen, double wall, double self)
 {
     printf("wall %.3f self %.3f engines %.3f reference %.3f cases %" PRIu64
            " work %.3f running %.3f cores %d\n",
-           wall, self - seen->cpu, engines, reference, status->cases, seen->work, seen->running, seen->cores);
+           wall, self - seen->cpu, seen->engines + seen->reference, seen->reference, status->cases,
+           seen->work, seen->running, seen->cores);
     for (size_t i = 0; i < status->n_engines; i++)
         printf("busy %s %.3f\n", status->engines[i].label, status->engines[i].busy / wall);
 }
@@ -111,17 +109,15 @@ static int campaign(const char *folder, size_t count, int workers, char **labels
     struct fuzz_status status;
     struct watch_seen seen = {0};
     pool_warm(panel.pool);
-    double starting = watch_children(""), reference_start = watch_children(reference_name);
     struct watch *watch = watch_start();
-    double wall = clock_seconds(), self = cpu_of(RUSAGE_SELF);
+    double wall = clock_seconds(), self = own_cpu();
     int result = fuzz_run(&options, &status, err);
     wall = clock_seconds() - wall;
     watch_stop(watch, &seen);
-    self = cpu_of(RUSAGE_SELF) - self;
-    double reference_cpu = watch_children(reference_name) - reference_start;
+    self = own_cpu() - self;
     panel_close(&panel);
     if (!result)
-        print(&status, &seen, wall, self, cpu_of(RUSAGE_CHILDREN) - starting, reference_cpu);
+        print(&status, &seen, wall, self);
     fuzz_status_release(&status);
     registry_free(registry);
     return result;

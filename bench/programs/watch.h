@@ -1,6 +1,6 @@
 /*
- * What this process's children do, seen from outside: for benches that must tell engines that compute from
- * engines that wait.
+ * What the processes below this one do, seen from outside: for benches that must tell engines that compute
+ * from engines that wait. Engines are grandchildren, in namespaces of their own.
  *
  * Every few milliseconds a thread of its own looks into /proc, once at the state of each child and once at
  * the time that it has been on a core. The state tells who has something to compute, whether or not a
@@ -11,16 +11,14 @@
 
 struct watch_seen {
     int cores;      /* that this process may use */
-    double work;    /* share of the samples in which at least so many children were running or ready to */
+    double work;    /* share of the samples in which at least so many processes were running or ready to */
     double running; /* share of the time in which they ran on all of these cores, at the least */
     double cpu;     /* seconds that looking took */
+    double reference, engines; /* seconds on a core of the reference, and of all other processes below */
 };
 
 struct watch;
 struct watch *watch_start(void); /* NULL when there is no thread to be had */
 void watch_stop(struct watch *watch, struct watch_seen *seen);
-
-/* Seconds that the living children whose name starts so have been on a core. */
-double watch_children(const char *name);
 
 #endif
