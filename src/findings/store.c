@@ -602,33 +602,3 @@ int store_engines(struct store *store,
                      "SELECT label, version, cases, first_seen, last_seen FROM @engines ORDER BY label", NULL,
                      0, engine_row, &listing, err);
 }
-
-struct coverage_listing {
-    int (*visit)(void *context, const struct coverage_point *point, struct error *err);
-    void *context;
-};
-
-static int coverage_row(void *context, const struct cell *cells, size_t count, struct error *err)
-{
-    const struct coverage_listing *listing = context;
-    if (count != 4)
-        return error_set(err, ERROR_FORMAT, "a point of coverage has %zu columns", count);
-    struct coverage_point point = {
-        .name = cell_as_text(&cells[0]),
-        .cases = cell_as_int(&cells[1]),
-        .seconds = cell_as_real(&cells[2]),
-        .value = cell_as_real(&cells[3]),
-    };
-    return listing->visit(listing->context, &point, err);
-}
-
-int store_coverage_list(struct store *store, const char *name,
-                        int (*visit)(void *context, const struct coverage_point *point, struct error *err),
-                        void *context, struct error *err)
-{
-    struct coverage_listing listing = {visit, context};
-    return store_run(store,
-                     "SELECT name, cases, seconds, value FROM @coverage WHERE $1 = '' OR name = $1 "
-                     "ORDER BY name, cases",
-                     CELLS(cell_text(or_empty(name))), coverage_row, &listing, err);
-}

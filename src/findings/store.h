@@ -181,9 +181,6 @@ struct coverage_point {
     double seconds, value;
 };
 int store_coverage(struct store *store, const struct coverage_point *point, struct error *err);
-int store_coverage_list(struct store *store, const char *name,
-                        int (*visit)(void *context, const struct coverage_point *point, struct error *err),
-                        void *context, struct error *err);
 
 /*
  * Store and read text by a key, for resuming. If there is none, store_get sets *found to false and leaves
