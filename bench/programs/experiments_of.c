@@ -22,13 +22,14 @@ struct again {
     struct registry *registry;
 };
 
-/* The trial of a case on one engine, in a fresh process. */
+/* The trial of a case on one engine, in a fresh process; settled, so that the nodes at fault are known. */
 static int try_case(const struct panel *panel, const char *folder, struct trial_done *done, struct error *err)
 {
     struct test_case *test;
     if (suite_load_one(folder, &test, err))
         return -1;
-    struct trials *trials = trials_new(&(struct trial_options){.panel = panel, .fresh = true});
+    struct trials *trials =
+        trials_new(&(struct trial_options){.panel = panel, .fresh = true, .settle = true});
     int status = trials_submit(trials, test, NULL, err) || trials_next(trials, done, err) != 1 ? -1 : 0;
     trials_free(trials);
     return status;

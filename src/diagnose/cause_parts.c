@@ -138,6 +138,7 @@ void cause_subject_init(struct cause_subject *subject, const struct signature *s
         {HAS_MESSAGE, *signature->message},
         {NAMES_PLACE, names_place(signature->message)},
         {NAMES_OPERATOR, *subject->blamed},
+        {NAMES_ANOTHER, *subject->blamed && !text_equal(subject->blamed, subject->operator_name)},
         {HAS_OPERATOR, *subject->operator_name},
         {OWNS_PARAMETER, *evidence->parameter && text_equal(evidence->owner, subject->blamed)},
         {IS_AXES, is_axes(evidence->parameter)},

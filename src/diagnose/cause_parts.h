@@ -19,6 +19,7 @@ enum cause_fact {
     NAMES_PLACE,              /* the message names a file of the engine's source and a line */
     NAMES_OPERATOR,           /* one operator is blamed, bodies aside */
     NAMES_SEVERAL,            /* several are */
+    NAMES_ANOTHER,            /* one is, and another does most of the work */
     HAS_OPERATOR,             /* one operator does most of the work */
     ON_OPERANDS,              /* it works on the elements of several operands */
     BROADCASTS,               /* and each of them may be broadcast: Add, Less, Max */

@@ -142,8 +142,10 @@ static const struct cause_row rows[] = {
 
     /* The engine's own words, and where it died. Many callers may come to a place, and scalars are a reason.
      */
-    {ROW("place"), .kins = REFUSAL, .all = B(NAMES_PLACE),
-     .parts = {cause_kind, cause_scalar, cause_message}},
+    {ROW("place"), .kins = REFUSAL, .all = B(NAMES_PLACE), .any = B(FAILS_ALWAYS) | B(HAS_PARAMETER),
+     .none = B(NAMES_ANOTHER), .parts = {cause_kind, cause_scalar, cause_message}},
+    {ROW("place"), .kins = REFUSAL, .all = B(NAMES_PLACE), .none = B(NAMES_SEVERAL),
+     .parts = {cause_message}},
     {ROW("message"), .kins = REFUSAL, .all = B(HAS_MESSAGE), .parts = {cause_operators, cause_message}},
     {ROW("kernel"), .kins = ANSWER, .all = B(HAS_KERNEL) | B(NAMES_OPERATOR),
      .parts = {cause_kernel, cause_coarse_types}},
