@@ -271,6 +271,40 @@ static void what_is_not_put_in_place_leaves_nothing(void **state)
     folder_close(&folder);
 }
 
+static void names_are_listed_by_their_numbers(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"case2", "case9", "case10", "case10a", "cases"};
+    struct folder folder;
+    char **names;
+    size_t count;
+    assert_int_equal(folder_make(&folder, USERS_PATH, "listed", NULL), 0);
+    for (size_t i = sizeof expected / sizeof *expected; i-- > 0;)
+        assert_int_equal(folder_write(&folder, expected[i], "", 0, NULL), 0);
+    assert_int_equal(folder_list(&folder, &names, &count, NULL), 0);
+    assert_int_equal(count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(names[i], expected[i]);
+    file_names_free(names, count);
+    folder_close(&folder);
+}
+
+/* Only what makes something makes the folders on the way, and a file is none of them. */
+static void reading_makes_no_folder(void **state)
+{
+    (void)state;
+    struct folder folder;
+    open_theirs(&folder);
+    assert_int_equal(folder_open_file(&folder, "new/file", NULL), -1);
+    assert_int_not_equal(folder_move(&folder, "old/file", &folder, "file", NULL), 0);
+    assert_false(folder_has(&folder, "new"));
+    assert_false(folder_has(&folder, "old"));
+    assert_int_equal(folder_make_all(USERS_PATH, "theirs/file", NULL), -1);
+    assert_int_equal(folder_make_all(USERS_PATH, "theirs/a/b", NULL), 0);
+    assert_true(folder_has(&folder, "a/b"));
+    folder_close(&folder);
+}
+
 static void removing_follows_nothing(void **state)
 {
     (void)state;
@@ -320,6 +354,8 @@ int main(void)
         FOLDER_TEST(other_names_of_a_file_keep_their_content),
         FOLDER_TEST(files_are_made_changed_and_moved),
         FOLDER_TEST(what_is_not_put_in_place_leaves_nothing),
+        FOLDER_TEST(names_are_listed_by_their_numbers),
+        FOLDER_TEST(reading_makes_no_folder),
         FOLDER_TEST(removing_follows_nothing),
         FOLDER_TEST(an_open_folder_stays_the_same),
     };
