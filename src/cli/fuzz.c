@@ -238,7 +238,7 @@ static const struct cli_option options[] = {
     {0, "only-blocks", OPTION_TEXT, "A,B*,...", offsetof(struct settings, only_blocks),
      "use only blocks with these names or patterns ('assay blocks list --operators'), also for probing"},
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops),
-     "use only these operators, also for probing"},
+     "use only these operators, also to connect others and for probing"},
     {0, "opset", OPTION_SEVERAL, "N", offsetof(struct settings, opset),
      "use only this opset, 11 to 25 (default: 11 to 21)"},
     {0, "types", OPTION_TEXT, "A,B,...", offsetof(struct settings, types),

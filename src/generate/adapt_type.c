@@ -6,11 +6,14 @@
 
 #include <math.h>
 
-/* The operator, if it exists at this opset for this type and the engine supports it. */
+/* The operator, if it exists at this opset for this type, and the options and the engine have it: those that
+ * the user names are meant to be all that a case has. */
 static bool usable(struct planner *g, const char *name, enum dtype type)
 {
     const struct op *op = op_find(name);
-    return op && dtype_in(type, options_types(g->options, op, g->m.opset)) && !planner_lacks(g, op, type);
+    const char *only = g->options->ops;
+    return op && (!only || op_list_has(only, op)) &&
+           dtype_in(type, options_types(g->options, op, g->m.opset)) && !planner_lacks(g, op, type);
 }
 
 static double clamp(double x, double low, double high)

@@ -148,6 +148,7 @@ static char *plan_recipe(const struct planner *g, uint64_t seed, uint64_t index)
 {
     struct plan plan = *g->plan;
     struct generate_options options = {
+        .ops = g->options->ops,
         .types = g->options->types,
         .gradients = g->options->gradients,
         .show = g->options->show,

@@ -253,6 +253,38 @@ static void test_lacking(void **state)
     blocks_free(blocks);
 }
 
+/* Those that are named are all that a case has, those that connect others included, and its recipe says so.
+ */
+static void test_named_operators(void **state)
+{
+    (void)state;
+    static const char named[] = "Relu,Add,Gemm";
+    struct generate_options options = {.ops = named};
+    struct rng root = rng_seed(9);
+    struct blocks *blocks = blocks_new();
+    struct error err = {0};
+    size_t nodes = 0;
+    assert_int_equal(blocks_add_builtin(blocks, NULL), 0);
+    for (uint64_t i = 0; i < 200; i++) {
+        struct rng rng = rng_split(&root, i);
+        struct test_case *c = NULL, *again = NULL;
+        struct plan plan;
+        assert_int_equal(plan_random(&plan, blocks, &rng, 2 + i % 8, &options, NULL), 0);
+        assert_int_equal(generate_plan(4, i, &plan, &options, &c, NULL), 0);
+        const Onnx__GraphProto *graph = test_case_model(c, NULL)->graph;
+        for (size_t k = 0; k < graph->n_node; k++)
+            if (!op_list_has(named, op_find(graph->node[k]->op_type)))
+                fail_msg("%s has %s", c->recipe, graph->node[k]->op_type);
+        nodes += graph->n_node;
+        if (generate_recipe(c->recipe, &again, &err) || !same_case(c, again))
+            fail_msg("%s", c->recipe);
+        test_case_free(c);
+        test_case_free(again);
+    }
+    assert_true(nodes > 600);
+    blocks_free(blocks);
+}
+
 /*
  * NonZero stands only on values whose zeros are sure, also where a half overflowed on the way: another engine
  * may still have a number there. These three once had one that the reference could not decide.
@@ -311,11 +343,17 @@ static void test_bad_recipes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),           cmocka_unit_test(test_watts_strogatz),
-        cmocka_unit_test(test_residual),       cmocka_unit_test(test_edge_mutations),
-        cmocka_unit_test(test_builtin_blocks), cmocka_unit_test(test_variety),
-        cmocka_unit_test(test_plans),          cmocka_unit_test(test_lacking),
-        cmocka_unit_test(test_sure_zeros),     cmocka_unit_test(test_bad_recipes),
+        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_watts_strogatz),
+        cmocka_unit_test(test_residual),
+        cmocka_unit_test(test_edge_mutations),
+        cmocka_unit_test(test_builtin_blocks),
+        cmocka_unit_test(test_variety),
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_lacking),
+        cmocka_unit_test(test_named_operators),
+        cmocka_unit_test(test_sure_zeros),
+        cmocka_unit_test(test_bad_recipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
