@@ -363,6 +363,13 @@ static void test_one_place_or_type(void **state)
         {"refused|opencv|net_impl.cpp|||net_impl.cpp:#: error: (#:Assertion failed) inputs.size() == #",
          "{\"main\": \"ArgMin\"}"},
     };
+    /* An operator that is named by the engine, and one of which nothing was found. */
+    static const struct row passed_by[] = {
+        {"refused|opencv|Shape|||layer_internals.hpp:#: inputs.size() == #",
+         "{\"shown\": [\"by_operator\", \"scalar\"], \"main\": \"Neg\"}"},
+        {"refused|opencv|layer_internals.hpp|||layer_internals.hpp:#: inputs.size() == #",
+         "{\"main\": \"MatMul\"}"},
+    };
     static const struct row types[] = {
         {"refused|torch|Einsum|||expected scalar type Char but found Long", "{}"},
         {"refused|torch|Einsum|||expected scalar type Long but found Int", "{}"},
@@ -376,6 +383,7 @@ static void test_one_place_or_type(void **state)
         {"dtype|opencv|Add|int8||", "{\"wanted\": \"int8\", \"made\": \"float32\"}"},
     };
     same(place, COUNT(place));
+    same(passed_by, COUNT(passed_by));
     same(types, COUNT(types));
     same(casts, COUNT(casts));
     same(made, COUNT(made));
