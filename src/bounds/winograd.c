@@ -351,9 +351,10 @@ static void read_kernels(const struct winograd *w, const struct scheme *s, size_
     for (size_t l = 0; l < lanes; l++)
         for (size_t k = 0; k < taps; k++) {
             size_t i = k / w->kernel[1], j = k % w->kernel[1];
-            double most;
-            measure(w->weights, first + w->weight_cols[(channel + l) * taps + k], &r->value.at[i][j][l],
-                    &r->hard.at[i][j][l], &most);
+            double value, hard, most;
+            measure(w->weights, first + w->weight_cols[(channel + l) * taps + k], &value, &hard, &most);
+            r->value.at[i][j][l] = value;
+            r->hard.at[i][j][l] = hard;
             r->most.at[i][j][l] = most;
             r->largest[l] = most > r->largest[l] ? most : r->largest[l];
         }
