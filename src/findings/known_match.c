@@ -524,19 +524,3 @@ int known_in_time(const struct known_issues *known, struct error *err)
                              known->items[i].file, seconds_allowed());
     return 0;
 }
-
-void known_look_up(const void *context, const struct sample_finding *finding, struct engine_verdict *overall)
-{
-    struct finding_facts facts;
-    facts_of(&facts, &(struct facts_source){.engine = finding->engine->label,
-                                            .version = finding->engine->version,
-                                            .profile = finding->engine->profile,
-                                            .verdict = finding->verdict,
-                                            .settlement = finding->settlement,
-                                            .result = finding->result,
-                                            .test = finding->sample->test});
-    const struct known_issue *issue = known_find(context, &facts);
-    overall->known = issue ? known_document(issue) : NULL;
-    overall->accepted = issue && issue->accepted;
-    facts_release(&facts);
-}
