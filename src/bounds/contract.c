@@ -333,10 +333,10 @@ static double sum_endless(const struct terms *t)
 
 static long double sum_bounds(const struct terms *t, bool squares)
 {
-    double reach = 0;
     for (size_t k = 0; k < t->count; k++)
-        reach += t->bounds[t->bounds_at[k]];
-    return isfinite(reach) ? sum_terms(t, squares) : sum_endless(t);
+        if (isinf(t->bounds[t->bounds_at[k]]))
+            return sum_endless(t);
+    return sum_terms(t, squares);
 }
 
 /* The error from the bounds of one factor when the other has none. In one loop the sums would not stay in

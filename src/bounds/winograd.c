@@ -319,13 +319,13 @@ static void fill_right(const struct winograd *w, const struct scheme *s, struct 
     struct reach reach;
     struct transformed t;
     const struct winograd_matrix *b0 = &s->axis[0].b, *b1 = &s->axis[1].b;
-    struct passes passes = {b0,
-                            b1,
-                            &s->magnitudes[0].b,
-                            &s->magnitudes[1].b,
-                            s->in,
-                            s->tiny_in,
-                            s->highest / (1 + s->in) / s->in_norm};
+    struct passes passes = {.left = b0,
+                            .right = b1,
+                            .left_size = &s->magnitudes[0].b,
+                            .right_size = &s->magnitudes[1].b,
+                            .error = s->in,
+                            .tiny = s->tiny_in,
+                            .limit = s->highest / (1 + s->in) / s->in_norm};
     for (size_t c = 0; c < w->channels; c++) {
         read_channel(w, c, p);
         for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
@@ -366,13 +366,13 @@ static void fill_left(const struct winograd *w, const struct scheme *s, struct p
     struct reach reach;
     struct transformed t;
     const struct winograd_matrix *g0 = &s->axis[0].g, *g1 = &s->axis[1].g;
-    struct passes passes = {g0,
-                            g1,
-                            &s->magnitudes[0].g,
-                            &s->magnitudes[1].g,
-                            s->kernel,
-                            s->tiny_kernel,
-                            s->highest / (1 + s->kernel) / s->kernel_norm};
+    struct passes passes = {.left = g0,
+                            .right = g1,
+                            .left_size = &s->magnitudes[0].g,
+                            .right_size = &s->magnitudes[1].g,
+                            .error = s->kernel,
+                            .tiny = s->tiny_kernel,
+                            .limit = s->highest / (1 + s->kernel) / s->kernel_norm};
     for (size_t i = 0; i < outputs; i++)
         for (size_t c = 0; c < w->channels && !limits_late(TILE_STEPS); c += LANES) {
             size_t lanes = at_most(w->channels - c, LANES);

@@ -449,7 +449,7 @@ static bool fused_nodes_are_right(struct localizing *localizing)
     const struct fault_search *search = &localizing->search;
     struct operator_check check;
     bool done =
-        operator_check(&check, search->test.which, &search->whole.answer, COMPANY_TWO_PRODUCTS, NULL) == 0;
+        operator_check(&check, search->test.which, &search->whole.answer, FUSIONS_OF_TWO_PRODUCTS, NULL) == 0;
     bool right = done && !check.found.count && check.n_checked == check.n_nodes;
     if (right && check.n_lowered)
         localizing->result->lowering = arena_strdup(&localizing->result->arena, check.lowering);

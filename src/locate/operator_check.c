@@ -21,7 +21,7 @@ enum { ALONE_NODES = 200, ALONE_BYTES = 64 << 20 };
 struct checking {
     struct operator_check *check;
     struct fault_search search;
-    enum operator_company company;
+    enum operator_fusions fusions;
     uint64_t *shown; /* by value: the hash of what the engine showed */
     bool *judged, *covered;
     double *lowered;
@@ -183,7 +183,7 @@ static int examine(struct checking *checking)
     if (check->found.count)
         return 0;
     struct stretches stretches = {.search = search,
-                                  .rounds = checking->company == COMPANY_ONE_PRODUCT ? 1 : STRETCHES_ALL,
+                                  .rounds = checking->fusions == FUSIONS_OF_ONE_PRODUCT ? 1 : STRETCHES_ALL,
                                   .shown = checking->shown,
                                   .judged = checking->judged,
                                   .covered = checking->covered,
@@ -218,10 +218,10 @@ static int prepare(struct checking *checking, const struct settle_case *which, s
 
 /* *shown: the engine ran with all values exposed. */
 static int check_case(struct operator_check *check, const struct settle_case *which,
-                      const struct result *answer, enum operator_company company, bool *shown,
+                      const struct result *answer, enum operator_fusions fusions, bool *shown,
                       struct error *err)
 {
-    struct checking checking = {.check = check, .company = company};
+    struct checking checking = {.check = check, .fusions = fusions};
     int status = prepare(&checking, which, err);
     if (!status) {
         checking.search.whole.answer = *answer;
@@ -239,17 +239,17 @@ static int check_case(struct operator_check *check, const struct settle_case *wh
 }
 
 int operator_check(struct operator_check *check, const struct settle_case *which, const struct result *answer,
-                   enum operator_company company, struct error *err)
+                   enum operator_fusions fusions, struct error *err)
 {
     struct settle_case stepwise = *which;
     struct test_case *named = named_states(which->test);
     bool shown = false;
     stepwise.test = named;
-    int status = named ? check_case(check, &stepwise, answer, company, &shown, NULL) : 0;
+    int status = named ? check_case(check, &stepwise, answer, fusions, &shown, NULL) : 0;
     if (!shown) { /* also where the engine cannot show the states */
         if (named)
             operator_check_release(check);
-        status = check_case(check, which, answer, company, &shown, err);
+        status = check_case(check, which, answer, fusions, &shown, err);
     }
     test_case_free(named);
     return status;

@@ -47,14 +47,14 @@ struct operator_check {
     size_t runs;             /* of the engine */
 };
 
-/* In which company operators are judged besides alone: each product with what follows it, or each two
- * products as well (stretches.h). */
-enum operator_company { COMPANY_ONE_PRODUCT, COMPANY_TWO_PRODUCTS };
+/* Besides each alone, operators are judged as an engine may fuse them: each product with what follows it, or
+ * each two products as well (stretches.h). */
+enum operator_fusions { FUSIONS_OF_ONE_PRODUCT, FUSIONS_OF_TWO_PRODUCTS };
 
 /* `answer` is the engine's to the case, which is not run again. The members of *check are set also where
  * something is wrong, as far as the check came. Fails when the case cannot be examined at all. */
 int operator_check(struct operator_check *check, const struct settle_case *which, const struct result *answer,
-                   enum operator_company company, struct error *err);
+                   enum operator_fusions fusions, struct error *err);
 void operator_check_release(struct operator_check *check); /* also after a failure */
 
 #endif

@@ -214,14 +214,14 @@ static bool check_operators(struct sample_verdicts *verdicts, size_t engine,
     struct engine_verdict *overall = &verdicts->engine[engine];
     struct settle_case which = case_of(verdicts, engine, sample);
     const struct model *model = test_case_model(sample->test, NULL);
-    /* What was judged in more company once is only judged again here because the answer as a whole is not. */
-    enum operator_company company = sample->check == CHECK_UNDECIDED && overall->evidence.complete
-                                        ? COMPANY_ONE_PRODUCT
-                                        : COMPANY_TWO_PRODUCTS;
+    /* Fusions of two products were judged on another sample; here the answer as a whole could not be. */
+    enum operator_fusions fusions = sample->check == CHECK_UNDECIDED && overall->evidence.complete
+                                        ? FUSIONS_OF_ONE_PRODUCT
+                                        : FUSIONS_OF_TWO_PRODUCTS;
     struct operator_check check;
     struct error err = {0};
     bool told = false;
-    if (operator_check(&check, &which, &sample->results[engine], company, &err)) {
+    if (operator_check(&check, &which, &sample->results[engine], fusions, &err)) {
         operator_evidence_fail(&overall->evidence, verdicts->arena, err.message);
     } else if (check.found.count) {
         *settlement = check.found;

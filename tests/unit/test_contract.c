@@ -99,10 +99,31 @@ static void both_forms_follow_the_definition(void **state)
     (void)state;
     compare_with_naive(3, 7, 5, 0, 0);
     compare_with_naive(3, 7, 5, 1e-5L, 1e-6L);
+    compare_with_naive(3, 7, 5, 1e-5L, 0);
+    compare_with_naive(3, 7, 5, 0, 1e-6L);
     compare_with_naive(40, 30, 50, 0, 0);
     compare_with_naive(40, 30, 50, 0, 1e-6L);
     compare_with_naive(40, 30, 50, 1e-5L, 1e-6L);
     compare_with_naive(1, 3000, 20, 1e-5L, 0);
+}
+
+/* The likely errors of B add up beyond a double, though none of them is infinite; then a hard one is. */
+static void large_errors_are_not_infinite(void **state)
+{
+    (void)state;
+    struct bounded a = make_random(1, 4, 1, false, 0), b = make(4, 1, DTYPE_FLOAT);
+    for (size_t i = 0; i < b.count; i++)
+        bounded_set(&b, i, 1, 1, 1e308);
+    struct number *sums = product(&a, &b, NULL), want = naive(&a, &b, 0, 0);
+    assert_true(fabsl(sums->h - want.h) <= 1e-5L * want.h);
+    assert_true(fabsl(sums->l - want.l) <= 1e-5L * want.l);
+    free(sums);
+    bounded_set(&b, 2, 1, INFINITY, 1);
+    sums = product(&a, &b, NULL);
+    assert_true(isinf(sums->h));
+    free(sums);
+    bounded_release(&a);
+    bounded_release(&b);
 }
 
 static void integers_are_exact(void **state)
@@ -235,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_forms_follow_the_definition),
+        cmocka_unit_test(large_errors_are_not_infinite),
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(float_sums_stay_inside),
         cmocka_unit_test(overflow_is_undecided_unless_sure),

@@ -31,7 +31,7 @@ static void check(struct operator_check *found, const char *label, const char *t
     handover_give(&handover, &job);
     assert_int_equal(pool_run_one(scene.panel.pool, &job, &answer, &err), 0);
     assert_int_equal(answer.outcome, OUTCOME_OK);
-    if (operator_check(found, &which, &answer, COMPANY_TWO_PRODUCTS, &err))
+    if (operator_check(found, &which, &answer, FUSIONS_OF_TWO_PRODUCTS, &err))
         fail_msg("%s", err.message);
     result_release(&answer);
     handover_close(&handover);
