@@ -1,6 +1,7 @@
 /*
- * A program as lines of C++ that build its module, for bug reports: weights are arrays, the text is passed to
- * Module::define. The knob source names the file that they are written to.
+ * A program as lines of C++ and of Python that build its module, for bug reports: weights are arrays, the
+ * text is passed to Module::define, in Python by a function `define` of the program around them. The knob
+ * source names the file that they are written to; a line "@cpp" and a line "@python" begin them.
  */
 #ifndef TORCH_SOURCE_H
 #define TORCH_SOURCE_H

@@ -1,7 +1,7 @@
 /*
  * A case in an engine's own language. Adapters that translate models (libtorch's writes TorchScript) have a
- * knob `source`, the path of a file where they write lines of a program that makes the model; the report's
- * program is made around them (findings/program.h).
+ * knob `source`, the path of a file where they write lines of programs that make the model, those in each
+ * language after a line "@LANGUAGE"; the report's programs are made around them (findings/program.h).
  */
 #ifndef CAMPAIGN_ENGINE_SOURCE_H
 #define CAMPAIGN_ENGINE_SOURCE_H

@@ -93,7 +93,7 @@ struct bundle_case {
     const char
         *cause; /* which parameter makes it fail, one line (locate/cause.h); NULL: not known for certain */
     const struct trace *trace; /* what the engine at fault says it did (engine/trace.h); NULL: nothing */
-    const char *source;        /* the model as program text, from an engine that translates it; or NULL */
+    const char *source;        /* the model as lines of programs (campaign/engine_source.h); or NULL */
 };
 
 /*

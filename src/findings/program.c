@@ -20,14 +20,14 @@ enum {
 struct c_type {
     enum dtype type;
     const char *name, *format, *cast, *numpy;
-    double unit; /* half the distance of two numbers near 1, of those that are compared */
+    double unit; /* half the distance of two numbers near 1, of floats that are compared */
 };
 
 static const struct c_type types[] = {
     {.type = DTYPE_FLOAT, .name = "float", .format = "%.9g", .numpy = "float32", .unit = 0x1p-24},
     {.type = DTYPE_DOUBLE, .name = "double", .format = "%.17g", .numpy = "float64", .unit = 0x1p-53},
     {.type = DTYPE_FLOAT16, .name = "uint16_t", .format = "0x%04x", .numpy = "float16", .unit = 0x1p-11},
-    {.type = DTYPE_BFLOAT16, .name = "uint16_t", .format = "0x%04x"},
+    {.type = DTYPE_BFLOAT16, .name = "uint16_t", .format = "0x%04x", .unit = 0x1p-8},
     {.type = DTYPE_FLOAT8E4M3FN, .name = "uint8_t", .format = "0x%02x"},
     {.type = DTYPE_FLOAT8E4M3FNUZ, .name = "uint8_t", .format = "0x%02x"},
     {.type = DTYPE_FLOAT8E5M2, .name = "uint8_t", .format = "0x%02x"},
@@ -150,37 +150,22 @@ static enum dtype output_type(const struct bundle_case *which, const struct mode
     return tensor ? tensor->type : (enum dtype)model->graph->output[k]->type->tensor_type->elem_type;
 }
 
-/* Elements as a list of Python, in which nan and inf are names. */
-static void add_python_list(struct str *out, const struct tensor *tensor, size_t from, size_t to)
-{
-    str_add(out, "[");
-    for (size_t i = from; i < to; i++) {
-        long double value = tensor_get(tensor, i);
-        str_add(out, i > from ? ", " : "");
-        if (isnan(value))
-            str_add(out, "nan");
-        else
-            str_printf(out, dtype_is_float(tensor->type) ? "%.17Lg" : "%.0Lf", value);
-    }
-    str_add(out, "]");
-}
-
-/* "np.array([1, 2], np.float32).reshape(1, 2)"; nothing for a type that NumPy lacks, and for much data. */
-static void set_numpy(struct program_template *template, const struct test_case *test, size_t k)
+/* "[1.0, 2.0]" and "np.array([1.0, 2.0], np.float32).reshape([1, 2])"; neither of much data, and the latter
+ * not of a type that NumPy lacks. */
+static void set_python(struct program_template *template, const struct test_case *test, size_t k)
 {
     const struct tensor *tensor = &test->inputs[k].tensors[0];
-    const char *type = c_type(tensor->type)->numpy;
-    struct str text;
-    str_init(&text);
-    if (type && all_elements(test) <= INLINE_ELEMENTS) {
-        str_add(&text, "np.array(");
-        add_python_list(&text, tensor, 0, tensor->count);
-        str_printf(&text, ", np.%s).reshape((", type);
-        add_dims(&text, &tensor->shape);
-        str_add(&text, tensor->shape.rank == 1 ? ",))" : "))");
-    }
-    template_set(template, "numpy", "%s", text.data);
-    str_release(&text);
+    const char *type = c_type(tensor->type)->numpy, *dims = template_get(template, "dims");
+    struct str list;
+    str_init(&list);
+    if (all_elements(test) <= INLINE_ELEMENTS)
+        tensor_python_list(&list, tensor, 0, tensor->count);
+    template_set(template, "list", "%s", list.data);
+    if (type && list.length)
+        template_set(template, "numpy", "np.array(%s, np.%s).reshape([%s])", list.data, type, dims);
+    else
+        template_set(template, "numpy", "%s", "");
+    str_release(&list);
 }
 
 struct subject {
@@ -200,7 +185,7 @@ static void set_input(struct program_template *template, const struct test_case 
     add_dims(&text, &tensor->shape);
     template_set(template, "dims", "%s", text.data);
     str_release(&text);
-    set_numpy(template, test, k);
+    set_python(template, test, k);
     template_set(template, "name", "%s", test->inputs[k].name);
     template_set(template, "elements", "%zu", tensor->count);
     template_set(template, "rank", "%d", tensor->shape.rank);
@@ -264,55 +249,132 @@ static void set_output(struct program_template *template, const struct bundle_ca
     template_set(template, "double-format", "%s", dtype_size(type->type) > 4 ? "%.17g" : "%.9g");
 }
 
-/* Where elements are wrong: what is expected of those that are printed, and how far each may be off;
- * infinitely far where it is not judged. */
+/* What is expected of the wrong output, and which of its elements are compared: none when from is to. */
+struct expected {
+    const struct tensor *due, *hard; /* NULL: not known */
+    const struct tensor *got;        /* NULL: none came */
+    const struct c_type *type;       /* of `due` */
+    size_t from, to;
+};
+
+static struct expected expected_of(const struct bundle_case *which, const struct model *model)
+{
+    size_t k = wrong_output(which, model);
+    const struct result *reference = which->reference;
+    struct expected e = {.got = given(which, k)};
+    if (!reference || k >= reference->count || reference->outputs[k].kind != VALUE_TENSOR)
+        return e;
+    e.due = &reference->outputs[k].tensors[0];
+    e.type = c_type(e.due->type);
+    if (reference->bounds && reference->bounds[k].present && reference->bounds[k].hard.count == e.due->count)
+        e.hard = &reference->bounds[k].hard;
+    if (!e.got || !e.hard || !e.type || !verdict_is(which->engines[0].verdict->kind, CLASS_NUMBERS) ||
+        e.got->type != e.due->type || !shape_equal(&e.got->shape, &e.due->shape) ||
+        (dtype_is_float(e.due->type) && e.type->unit == 0))
+        return e;
+    e.from = first_shown(which);
+    e.to = e.from + PROGRAM_ELEMENTS < e.due->count ? e.from + PROGRAM_ELEMENTS : e.due->count;
+    return e;
+}
+
+/* How far the element may be off, in C and in Python; infinitely far where it is not judged. */
+static void add_room(struct str *out, const struct expected *e, size_t i, const char *infinity)
+{
+    long double due = tensor_get(e->due, i), room = tensor_get(e->hard, i) + fabsl(due) * e->type->unit;
+    if (isinf(tensor_get(e->hard, i)))
+        str_add(out, infinity);
+    else
+        str_printf(out, "%.3Lg", isfinite(room) && room > 0 ? 1.001L * room : 0); /* as it is rounded */
+}
+
+/* Lines of Python that compare an array y with what is expected. */
+static void set_python_check(struct program_template *template, const struct expected *e)
+{
+    const char *numpy = e->type ? e->type->numpy : NULL, *dims = template_get(template, "expected-dims");
+    struct str text;
+    str_init(&text);
+    if (e->from < e->to) {
+        str_printf(&text, "got, expected = y.ravel()[%zu:%zu], np.array(", e->from, e->to);
+        tensor_python_list(&text, e->due, e->from, e->to);
+        str_add(&text, ").astype(y.dtype)\nroom = np.array([");
+        for (size_t i = e->from; i < e->to; i++) {
+            str_add(&text, i > e->from ? ", " : "");
+            add_room(&text, e, i, "inf");
+        }
+        str_printf(&text,
+                   "])  # how far rounding may be off\n"
+                   "error = np.abs(got.astype(np.float64) - expected.astype(np.float64))\n"
+                   "right = (got == expected) | ((got != got) & (expected != expected)) | np.isinf(room) | "
+                   "((room > 0) & (error <= room))\n"
+                   "assert right.all(), f\"elements {np.flatnonzero(~right) + %zu} are {got[~right]}, "
+                   "expected {expected[~right]}\"\n",
+                   e->from);
+    }
+    if (e->got && e->due && !shape_equal(&e->got->shape, &e->due->shape))
+        str_printf(&text, "assert y.shape == (%s), f\"the shape is {y.shape}, expected {(%s)}\"\n", dims,
+                   dims);
+    if (e->got && numpy && e->got->type != e->due->type)
+        str_printf(&text, "assert y.dtype == np.%s, f\"the type is {y.dtype}, expected %s\"\n", numpy, numpy);
+    template_set(template, "python-check", "%s", text.data);
+    str_release(&text);
+}
+
+/* Where elements are wrong: what is expected of those that are printed, and how far each may be off. */
 static void set_expected(struct program_template *template, const struct bundle_case *which,
                          const struct model *model)
 {
-    size_t k = wrong_output(which, model), from = first_shown(which), to = from + PROGRAM_ELEMENTS;
-    const struct result *reference = which->reference;
-    const struct tensor *got = given(which, k), *due = NULL, *hard = NULL;
-    if (reference && k < reference->count && reference->outputs[k].kind == VALUE_TENSOR)
-        due = &reference->outputs[k].tensors[0];
-    if (due && reference->bounds && reference->bounds[k].present)
-        hard = &reference->bounds[k].hard;
-    bool compared = due && got && hard && verdict_is(which->engines[0].verdict->kind, CLASS_NUMBERS) &&
-                    got->type == due->type && shape_equal(&got->shape, &due->shape) &&
-                    c_type(due->type)->numpy && hard->count == due->count;
-    struct str values, literals, rooms, dims;
-    str_init(&values);
+    struct expected e = expected_of(which, model);
+    struct str literals, doubles, rooms, dims;
     str_init(&literals);
+    str_init(&doubles);
     str_init(&rooms);
     str_init(&dims);
-    to = due && to > due->count ? due->count : to;
-    if (compared)
-        add_python_list(&values, due, from, to);
-    for (size_t i = from; compared && i < to; i++) {
-        long double room = tensor_get(hard, i) + fabsl(tensor_get(due, i)) * c_type(due->type)->unit;
-        str_add(&literals, i > from ? ", " : "");
-        tensor_literal(&literals, due, i);
-        if (isnan(tensor_get(due, i)) || room < 0)
-            room = 0;
-        if (isinf(room))
-            str_printf(&rooms, "%sINFINITY", i > from ? ", " : "");
+    for (size_t i = e.from; i < e.to; i++) {
+        const char *comma = i > e.from ? ", " : "";
+        long double due = tensor_get(e.due, i);
+        str_add(&literals, comma);
+        tensor_literal(&literals, e.due, i);
+        if (isnan(due))
+            str_printf(&doubles, "%sNAN", comma);
+        else if (isinf(due))
+            str_printf(&doubles, "%s%sINFINITY", comma, due < 0 ? "-" : "");
         else
-            str_printf(&rooms, "%s%.17Lg", i > from ? ", " : "", room);
+            str_printf(&doubles, "%s%.17Lg", comma, due);
+        str_add(&rooms, comma);
+        add_room(&rooms, &e, i, "INFINITY");
     }
-    if (due)
-        add_dims(&dims, &due->shape);
-    template_set(template, "compared", "%s", compared ? "yes" : "");
-    template_set(template, "expected-numpy", "%s", values.data);
+    if (e.due)
+        add_dims(&dims, &e.due->shape);
+    template_set(template, "compared", "%s", e.from < e.to ? "yes" : "");
     template_set(template, "expected-c", "%s", literals.data);
+    template_set(template, "expected-double", "%s", doubles.data);
     template_set(template, "rounding", "%s", rooms.data);
-    template_set(template, "expected-dims", "%s%s", dims.data, due && due->shape.rank == 1 ? "," : "");
-    template_set(template, "expected-type", "%s",
-                 due && c_type(due->type) && c_type(due->type)->numpy ? c_type(due->type)->numpy : "");
-    template_set(template, "short", "%s",
-                 due && dtype_is_float(due->type) && dtype_size(due->type) < 4 ? "yes" : "");
-    str_release(&values);
+    template_set(template, "expected-dims", "%s%s", dims.data, e.due && e.due->shape.rank == 1 ? "," : "");
+    template_set(template, "mantissa", "%.0d",
+                 !e.due                          ? 0
+                 : e.due->type == DTYPE_FLOAT16  ? 10
+                 : e.due->type == DTYPE_BFLOAT16 ? 7
+                                                 : 0);
+    set_python_check(template, &e);
     str_release(&literals);
+    str_release(&doubles);
     str_release(&rooms);
     str_release(&dims);
+}
+
+/* The model as the adapter wrote it for its library: a line "@python" begins the lines in that language. */
+static void set_sources(struct program_template *template, const char *text)
+{
+    for (const char *at = text; at && *at == '@';) {
+        size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
+        const char *lines = strchr(at, '\n');
+        if (!length || !lines || lines != at + 1 + length)
+            return;
+        const char *next = strstr(lines, "\n@");
+        template_set(template, arena_printf(template->arena, "source.%.*s", (int)length, at + 1), "%.*s",
+                     (int)(next ? next - lines : (ptrdiff_t)strlen(lines + 1)), lines + 1);
+        at = next ? next + 1 : NULL;
+    }
 }
 
 /* The model as bytes in C and as base64, so that no file is needed; both empty for a large one. */
@@ -372,7 +434,7 @@ int program_write(struct str *out, const struct bundle_case *which, const struct
     int status = set_model(&template, which->test, err);
     template_set(&template, "alone", "%s", !status && is_alone(&template, which->test) ? "yes" : "");
     template_set(&template, "inputs", "%zu", template.n_inputs);
-    template_set(&template, "source", "%s", which->source ? which->source : "");
+    set_sources(&template, which->source);
     if (!status)
         status = template_run(&template, engine->profile->program, out, err);
     arena_release(&arena);

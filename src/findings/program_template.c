@@ -36,7 +36,8 @@ const char *template_get(const struct program_template *template, const char *na
     const struct template_variable *variable = find(template, name);
     if (variable)
         return variable->value;
-    return text_starts(name, "knob.") || text_starts(name, "type.") ? "" : NULL;
+    return text_starts(name, "knob.") || text_starts(name, "type.") || text_starts(name, "source.") ? ""
+                                                                                                    : NULL;
 }
 
 /* A template being run. */

@@ -38,7 +38,8 @@ struct program_template {
 void template_set(struct program_template *template, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns a variable's value. One that is not set is "" if it starts with "knob." or "type.", else NULL. */
+/* Returns a variable's value. One that is not set is "" if it starts with "knob.", "type." or "source.",
+ * else NULL. */
 const char *template_get(const struct program_template *template, const char *name);
 
 /*

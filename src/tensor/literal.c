@@ -4,6 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Finite, and never taken for an integer: -0 would lose its sign. */
+static void add_float(struct str *out, enum dtype type, long double value)
+{
+    char text[60];
+    snprintf(text, sizeof text, type == DTYPE_DOUBLE ? "%.17Lg" : "%.9Lg", value);
+    str_printf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
 void tensor_literal(struct str *out, const struct tensor *tensor, size_t i)
 {
     long double value = tensor_get(tensor, i);
@@ -18,12 +26,28 @@ void tensor_literal(struct str *out, const struct tensor *tensor, size_t i)
     } else if (isinf(value)) {
         str_add(out, value > 0 ? "INFINITY" : "-INFINITY");
     } else if (dtype_is_float(tensor->type)) {
-        char text[60];
-        snprintf(text, sizeof text, tensor->type == DTYPE_DOUBLE ? "%.17Lg" : "%.9Lg", value);
-        str_printf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+        add_float(out, tensor->type, value);
     } else if (tensor->type == DTYPE_INT64 && value == (long double)INT64_MIN) {
         str_add(out, "INT64_MIN");
     } else {
         str_printf(out, "%.0Lf%s", value, tensor->type == DTYPE_UINT64 ? "u" : "");
     }
+}
+
+void tensor_python_list(struct str *out, const struct tensor *tensor, size_t from, size_t to)
+{
+    str_add(out, "[");
+    for (size_t i = from; i < to; i++) {
+        long double value = tensor_get(tensor, i);
+        str_add(out, i > from ? ", " : "");
+        if (isnan(value))
+            str_add(out, "nan");
+        else if (isinf(value))
+            str_add(out, value > 0 ? "inf" : "-inf");
+        else if (dtype_is_float(tensor->type))
+            add_float(out, tensor->type, value);
+        else
+            str_printf(out, "%.0Lf", value);
+    }
+    str_add(out, "]");
 }

@@ -110,7 +110,7 @@ def hello(mode, identity, source):
         knobs += field(4, field(1, "source") + field(2, "FILE") + field(4, "lines of a program"))
         if source:
             with open(source, "w", encoding="utf-8") as file:
-                file.write(ALL)
+                file.write("@cpp\n" + ALL)
     reply(identity, WELCOME, number(1, 1) + field(2, name) + field(3, version) + knobs)
 
 

@@ -322,7 +322,7 @@ static void check_program(const char *engine, const char *path)
             struct bundle_case which = {.test = scene.test,
                                         .n_engines = 1,
                                         .engines = &at_fault,
-                                        .source = k == 3 ? NULL : "    // the source\n"};
+                                        .source = k == 3 ? NULL : "@cpp\n    // the source\n@python\n# it\n"};
             int status = program_write(&out, &which, scene.model, &err);
             if (status < 0)
                 fail_msg("%s: %s", label.data, err.message);

@@ -1,3 +1,4 @@
+#include "tensor/literal.h"
 #include "tensor/tensor.h"
 
 #include <math.h>
@@ -103,6 +104,27 @@ static void identical_means_bits(void **state)
     tensor_release(&b);
 }
 
+/* As Python reads it: -0 would be the integer 0. */
+static void lists_of_python_keep_every_number(void **state)
+{
+    (void)state;
+    static const long double numbers[] = {1, -0.0L, (float)0.1, INFINITY, -INFINITY, NAN};
+    struct tensor floats, integers;
+    struct str out;
+    str_init(&out);
+    assert_int_equal(tensor_alloc(&floats, DTYPE_FLOAT, &(struct shape){1, {6}}, 0, NULL), 0);
+    assert_int_equal(tensor_alloc(&integers, DTYPE_INT64, &(struct shape){1, {2}}, 0, NULL), 0);
+    for (size_t i = 0; i < 6; i++)
+        tensor_set(&floats, i, numbers[i]);
+    tensor_set(&integers, 1, (long double)INT64_MIN);
+    tensor_python_list(&out, &floats, 0, 6);
+    tensor_python_list(&out, &integers, 1, 2);
+    assert_string_equal(out.data, "[1.0, -0.0, 0.100000001, inf, -inf, nan][-9223372036854775808]");
+    str_release(&out);
+    tensor_release(&floats);
+    tensor_release(&integers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +133,7 @@ int main(void)
         cmocka_unit_test(shapes_are_checked_before_memory),
         cmocka_unit_test(strings_travel_with_their_lengths),
         cmocka_unit_test(identical_means_bits),
+        cmocka_unit_test(lists_of_python_keep_every_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
