@@ -118,15 +118,45 @@ struct past {
     char *pass;
 };
 
+/* Numbers of releases, each compared as a number. */
+static bool is_before(const char *a, const char *b)
+{
+    while (*a && *b) {
+        char *after_a, *after_b;
+        long number_a = strtol(a, &after_a, 10), number_b = strtol(b, &after_b, 10);
+        if (number_a != number_b || after_a == a || after_b == b)
+            return number_a < number_b;
+        a = after_a + (*after_a == '.');
+        b = after_b + (*after_b == '.');
+    }
+    return !*a && *b;
+}
+
+/* The engine at fault, where it is the system's own, in its place among the releases that were fetched. */
+static void note_own(struct past *past, const struct engine_info *engine, enum verdict_kind kind)
+{
+    if (label_parse(engine->label).version.length || !engine->version || !*engine->version)
+        return;
+    size_t at = 0;
+    for (size_t i = 0; i < past->count; i++) {
+        struct label_part release = label_parse(past->history[i].engine).version;
+        if (is_before(arena_printf(&past->arena, "%.*s", (int)release.length, release.text), engine->version))
+            at = i + 1;
+    }
+    memmove(&past->history[at + 1], &past->history[at], (past->count - at) * sizeof *past->history);
+    past->history[at] = (struct bundle_history){engine->label, verdict_name(kind), engine->version};
+    past->count++;
+}
+
 static void note_stretches(struct past *past, const struct bisect *bisect, const char *label)
 {
-    past->history = arena_array(&past->arena, bisect->n_releases, sizeof *past->history);
+    past->history = arena_array(&past->arena, bisect->n_releases + 1, sizeof *past->history);
     for (size_t i = 0; i < bisect->n_stretches; i++) {
         const struct bisect_stretch *stretch = &bisect->stretches[i];
         for (size_t k = stretch->first; k <= stretch->last && k < bisect->n_releases; k++) {
             char *engine = label_at(label, bisect->releases[k]);
             past->history[past->count++] = (struct bundle_history){arena_strdup(&past->arena, engine),
-                                                                   verdict_name(stretch->verdict.kind)};
+                                                                   verdict_name(stretch->verdict.kind), NULL};
             free(engine);
         }
     }
@@ -150,11 +180,39 @@ static void look_back(struct past *past, const struct follow_up_options *options
     struct bisect bisect;
     struct bisect_options how = {.registry = options->registry,
                                  .engine = given_at(&past->arena, engine_of(options)->spec->given, NULL),
+                                 .step = 1,
                                  .alive = options->alive,
                                  .context = options->context};
-    if (bisect_run(&bisect, done->test, &how, NULL) == 0)
+    if (bisect_run(&bisect, done->test, &how, NULL) == 0) {
         note_stretches(past, &bisect, label);
+        note_own(past, engine_of(options), done->judgement.verdicts[0].kind);
+    }
     bisect_release(&bisect);
+}
+
+/* What engines that nobody asked about say of the case, where they can be judged. Returns how many. Reports
+ * of an engine without a program, such as the reference, go to nobody. */
+static size_t ask_others(const struct follow_up_options *options, const struct trial_done *done,
+                         struct trial_done *said, struct bundle_engine *engines)
+{
+    size_t count = 0;
+    const struct engine_profile *profile = engine_of(options)->profile;
+    *said = (struct trial_done){0};
+    if (!options->others || !profile || !profile->program || !options->others->count ||
+        done->test->equivalence || done->test->gradient ||
+        try_once(options->others, NULL, done->test, said, NULL))
+        return 0;
+    for (size_t i = 0; i < said->n_engines; i++) {
+        const struct engine_info *info = panel_engine(options->others, i);
+        const struct verdict *verdict = &said->judgement.verdicts[i];
+        if (verdict_is(verdict->kind, CLASS_AGREES) || verdict_is_finding(verdict->kind))
+            engines[count++] = (struct bundle_engine){.label = info->label,
+                                                      .version = info->version,
+                                                      .profile = info->profile,
+                                                      .verdict = verdict,
+                                                      .result = &said->results[i]};
+    }
+    return count;
 }
 
 /* The finding as a bundle has it, on the first `count` engines. */
@@ -235,9 +293,12 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
                         struct finding_evidence *evidence, const struct folder *in, const char *name,
                         bool force, struct error *err)
 {
-    struct bundle_engine *engines = memory_zeroed(done->n_engines, sizeof *engines);
+    size_t others = options->others ? options->others->count : 0;
+    struct bundle_engine *engines = memory_zeroed(done->n_engines + others, sizeof *engines);
     struct bundle_case which;
+    struct trial_done said;
     describe(options, done, signature, engines, done->n_engines, &which);
+    which.n_engines += ask_others(options, done, &said, engines + done->n_engines);
     which.n_history = past->count;
     which.history = past->history;
     which.pass = past->pass;
@@ -255,6 +316,7 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     trace_free(trace);
     free(source);
     free(cause);
+    trial_done_release(&said);
     free(engines);
     return status;
 }

@@ -24,6 +24,9 @@ struct follow_up_options {
      * some, so that no bundle depends on what an earlier case left in memory.
      */
     const struct panel *panel;
+    /* Engines that were not asked about, whose answers to a case that is kept stand in its report; or NULL.
+     */
+    const struct panel *others;
     struct store *store;
     const struct folder *folder; /* of the campaign */
     /* Of a campaign of many workers, under whose lease this is; bundles go to its database, and do not stay

@@ -165,6 +165,7 @@ static int work(const struct follow_up_options *options, const struct tasks *tas
 /* The engines, their fresh workers, and the options for bundling. */
 struct places {
     struct session session;
+    struct panel others;
     struct follow_up_options options;
 };
 
@@ -177,10 +178,14 @@ static int places_open(struct places *places, const struct settings *settings,
     int status = session_open(&places->session, &common, 1, true, err);
     if (status == 0)
         panel_add_fresh(&places->session.panel);
+    bool others =
+        status == 0 && !settings->no_bisect &&
+        panel_open_others(&places->others, places->session.registry, &places->session.panel, NULL) == 0;
     places->options = (struct follow_up_options){
         .registry = places->session.registry,
         .no_bisect = settings->no_bisect,
         .panel = &places->session.panel,
+        .others = others ? &places->others : NULL,
         .draw = fault_map_svg,
         .no_reduce = settings->no_reduce,
         .reduce_seconds = settings->reduce_time,
@@ -188,6 +193,12 @@ static int places_open(struct places *places, const struct settings *settings,
         .force = settings->common.force,
     };
     return status;
+}
+
+static void places_close(struct places *places)
+{
+    panel_close(&places->others);
+    session_close(&places->session);
 }
 
 /* Opens all engines of the campaign, as a verdict depends on how the others answered. */
@@ -211,7 +222,7 @@ static int with_engines(const struct settings *settings, struct store *store, co
     if (status == 0)
         status = work(&places.options, tasks, out, err);
     engine_settings_print(&places.session.settings, out);
-    session_close(&places.session);
+    places_close(&places);
     folder_close(&folder);
     arena_release(&recorded.arena);
     return status;
@@ -341,7 +352,7 @@ static int report_case(const struct settings *settings, const char *path, struct
         status = follow_case(settings, path, &places, &test, err);
     if (status >= 0)
         print_settings(&places.session);
-    session_close(&places.session);
+    places_close(&places);
     test_case_free(test);
     return status;
 }

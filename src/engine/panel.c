@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define REFERENCE "reference"
+
 int panel_open(struct panel *panel, struct registry *registry, const struct given_labels *labels,
                const struct pool_options *limits, struct error *err)
 {
@@ -38,7 +40,7 @@ long panel_add(struct panel *panel, struct registry *registry, const struct give
 int panel_add_reference(struct panel *panel, struct registry *registry, struct error *err)
 {
     const struct engine_spec *spec;
-    if (registry_find(registry, given_typed(registry_arena(registry), "reference"), &spec, err))
+    if (registry_find(registry, given_typed(registry_arena(registry), REFERENCE), &spec, err))
         return -1;
     panel->reference = pool_add(panel->pool, spec);
     return 0;
@@ -54,6 +56,41 @@ int panel_add_second_opinion(struct panel *panel, struct registry *registry, str
         return -1;
     panel->second_opinion = pool_add(panel->pool, spec) + 1;
     return 0;
+}
+
+struct others {
+    struct panel *panel;
+    const struct panel *beside;
+    struct registry *registry;
+};
+
+static bool has_name(const struct panel *panel, const char *name)
+{
+    for (size_t i = 0; i < panel->count; i++)
+        if (text_equal(panel_engine(panel, i)->spec->name, name))
+            return true;
+    return false;
+}
+
+static int add_other(void *context, const char *name, const char *version, const char *path)
+{
+    const struct others *others = context;
+    const struct engine_spec *spec;
+    const struct given_label *label = given_typed(registry_arena(others->registry), name);
+    (void)version;
+    (void)path;
+    if (!has_name(others->beside, name) && !has_name(others->panel, name) && !text_equal(name, REFERENCE) &&
+        registry_find(others->registry, label, &spec, NULL) == 0 && spec->profile && spec->profile->knobs)
+        panel_add(others->panel, others->registry, label, NULL);
+    return 0;
+}
+
+int panel_open_others(struct panel *others, struct registry *registry, const struct panel *panel,
+                      struct error *err)
+{
+    *others = (struct panel){.pool = pool_new(&(struct pool_options){0}), .reference = -1};
+    registry_each(registry, add_other, &(struct others){others, panel, registry});
+    return panel_add_reference(others, registry, err);
 }
 
 void panel_add_fresh(struct panel *panel)

@@ -47,6 +47,12 @@ int panel_add_reference(struct panel *panel, struct registry *registry, struct e
 /* Adds the engine that gives second opinions. */
 int panel_add_second_opinion(struct panel *panel, struct registry *registry, struct error *err);
 
+/* Opens a panel of every engine of the registry that the other panel has in no release, each as its plain
+ * name says, with the reference. One whose section declares no knobs is an example, or somebody's own, and
+ * left out. Close it in any case. */
+int panel_open_others(struct panel *others, struct registry *registry, const struct panel *panel,
+                      struct error *err);
+
 /* Makes fresh workers available (pool_fresh), which start when they are needed. */
 void panel_add_fresh(struct panel *panel);
 

@@ -54,6 +54,7 @@ struct bundle_engine {
 /* The verdict on another release or setting of the engine that ran the same case. */
 struct bundle_history {
     const char *engine, *verdict; /* label; the verdict's word */
+    const char *version;          /* of an engine whose label names none; or NULL */
 };
 
 /* Appends a drawing of a model with `count` of its nodes marked: fault_map_svg (report/fault_map.h). */

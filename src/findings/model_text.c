@@ -1,6 +1,8 @@
 #include "findings/model_text.h"
 
 #include "base/clean.h"
+#include "case/test_case.h"
+#include "model/onnx.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -237,4 +239,61 @@ void model_text(struct str *out, const struct model *model, size_t limit)
     str_add(out, "]>\n");
     add_graph(out, model->graph, 0, limit ? out->length + limit : 0);
     str_add(out, "\n");
+}
+
+static bool has_shape(const Onnx__ValueInfoProto *info)
+{
+    return info->type && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+           info->type->tensor_type->shape;
+}
+
+static bool is_empty_list(const Onnx__AttributeProto *a)
+{
+    return !a->n_floats && !a->n_ints && !a->n_strings &&
+           (a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS ||
+            a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS ||
+            a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+}
+
+/* Whether the text says everything of the graph that matters. A type without a shape reads as that of a
+ * scalar. */
+static bool says_all(const Onnx__GraphProto *graph, int depth)
+{
+    bool all = !graph->n_sparse_initializer && !graph->n_quantization_annotation && depth <= DEPTH;
+    for (size_t i = 0; i < graph->n_input && all; i++)
+        all = has_shape(graph->input[i]);
+    for (size_t i = 0; i < graph->n_output && all; i++)
+        all = has_shape(graph->output[i]);
+    for (size_t i = 0; i < graph->n_node && all; i++)
+        for (size_t k = 0; k < graph->node[i]->n_attribute && all; k++) {
+            const Onnx__AttributeProto *a = graph->node[i]->attribute[k];
+            all = !is_empty_list(a) && (!a->g || says_all(a->g, depth + 1));
+        }
+    return all;
+}
+
+bool model_text_parsed(struct str *out, const struct model *model)
+{
+    struct str text, again;
+    uint8_t *bytes = NULL;
+    size_t size;
+    bool same = false;
+    str_init(&text);
+    str_init(&again);
+    if (!model->proto->n_functions && says_all(model->graph, 0)) {
+        model_text(&text, model, 0);
+        if (onnx_parse_text(text.data, &bytes, &size, NULL) == 0) {
+            struct test_case *test = test_case_from_bytes(bytes, size);
+            const struct model *parsed = test_case_model(test, NULL);
+            if (parsed)
+                model_text(&again, parsed, 0);
+            same = parsed && text_equal(text.data, again.data);
+            test_case_free(test);
+        }
+    }
+    if (same)
+        str_add(out, text.data);
+    str_release(&text);
+    str_release(&again);
+    return same;
 }

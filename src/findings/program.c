@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "engine/label.h"
+#include "findings/model_text.h"
 #include "findings/program_template.h"
 #include "tensor/literal.h"
 
@@ -377,8 +378,10 @@ static void set_sources(struct program_template *template, const char *text)
     }
 }
 
-/* The model as bytes in C and as base64, so that no file is needed; both empty for a large one. */
-static int set_model(struct program_template *template, const struct test_case *test, struct error *err)
+/* The model as bytes in C, as base64 and as text between three quotes of Python, so that no file is needed;
+ * all empty for a large one. */
+static int set_model(struct program_template *template, const struct test_case *test,
+                     const struct model *model, struct error *err)
 {
     enum { BYTES_A_LINE = 24, LETTERS_A_LINE = 100 };
     const uint8_t *bytes;
@@ -399,6 +402,10 @@ static int set_model(struct program_template *template, const struct test_case *
         str_printf(&lines, "%.*s\n", LETTERS_A_LINE, encoded.data + i);
     template_set(template, "model-c", "%s", literal.data);
     template_set(template, "model-base64", "%s", lines.data);
+    str_clear(&lines);
+    if (!small || !model_text_parsed(&lines, model) || strpbrk(lines.data, "\\'"))
+        str_clear(&lines);
+    template_set(template, "model-text", "%s", lines.data);
     str_release(&literal);
     str_release(&encoded);
     str_release(&lines);
@@ -431,7 +438,7 @@ int program_write(struct str *out, const struct bundle_case *which, const struct
     set_engine(&template, engine);
     set_output(&template, which, model);
     set_expected(&template, which, model);
-    int status = set_model(&template, which->test, err);
+    int status = set_model(&template, which->test, model, err);
     template_set(&template, "alone", "%s", !status && is_alone(&template, which->test) ? "yes" : "");
     template_set(&template, "inputs", "%zu", template.n_inputs);
     set_sources(&template, which->source);

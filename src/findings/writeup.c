@@ -268,6 +268,11 @@ static void add_part(struct str *out, const char *before, struct label_part part
     str_printf(out, "%s%.*s%s", before, (int)part.length, part.text, after);
 }
 
+static struct label_part release_of(const struct bundle_history *history)
+{
+    return history->version ? label_part(history->version) : label_parse(history->engine).version;
+}
+
 /* Releases of one setting, in their order; neighbours with the same word are a run. */
 static void add_runs(struct str *out, const struct bundle_history *history, size_t count,
                      struct label_part knobs, const char *word, const char *separator)
@@ -278,13 +283,13 @@ static void add_runs(struct str *out, const struct bundle_history *history, size
         struct label label = label_parse(i < count ? history[i].engine : "");
         if (i < count && !label_part_equal(label.knobs, knobs))
             continue;
-        bool same =
-            i < count && label.version.length &&
-            (word ? text_equal(history[i].verdict, word) : what_said(history[i].verdict) == SAID_GOOD);
+        struct label_part release = i < count ? release_of(&history[i]) : (struct label_part){0};
+        bool same = release.length && (word ? text_equal(history[i].verdict, word)
+                                            : what_said(history[i].verdict) == SAID_GOOD);
         if (same && !first.length)
-            first = label.version;
+            first = release;
         if (same)
-            last = label.version;
+            last = release;
         if (same || !first.length)
             continue;
         add_part(out, out->length > before ? ", " : separator, first, "");
@@ -369,7 +374,8 @@ static size_t releases_beside(const struct bundle_case *which, struct bundle_his
         if (!label_part_equal(label_parse(engine->label).name, name))
             continue;
         others |= i && !label_same_release(engine->label, which->engines[0].label);
-        history[count++] = (struct bundle_history){engine->label, verdict_name(engine->verdict->kind)};
+        history[count++] =
+            (struct bundle_history){engine->label, verdict_name(engine->verdict->kind), engine->version};
     }
     return others ? count : 0;
 }
@@ -398,16 +404,24 @@ static void add_versions(struct str *out, const struct bundle_case *which)
     free(beside);
 }
 
-/* Who gives the expected result: settings of the same release, then other engines. */
+/* Who gives the expected result: settings of the same release, then other engines; who does not. */
 static void add_agreeing(struct str *out, const struct bundle_case *which)
 {
-    struct str settings, others;
+    struct str settings, others, wrong;
     size_t count = 0;
     str_init(&settings);
     str_init(&others);
+    str_init(&wrong);
     for (size_t i = 1; i < which->n_engines; i++) {
         const struct bundle_engine *engine = &which->engines[i];
         struct label_part knobs = label_parse(engine->label).knobs;
+        bool same =
+            label_part_equal(label_parse(engine->label).name, label_parse(which->engines[0].label).name);
+        if (!same && verdict_is_finding(engine->verdict->kind)) {
+            str_add(&wrong, wrong.length ? ", " : "");
+            add_engine(&wrong, engine);
+            str_printf(&wrong, " (%s)", verdict_name(engine->verdict->kind));
+        }
         if (!verdict_is(engine->verdict->kind, CLASS_AGREES))
             continue;
         if (label_same_release(which->engines[0].label, engine->label)) {
@@ -425,8 +439,11 @@ static void add_agreeing(struct str *out, const struct bundle_case *which)
                   count > 1 ? "Other engines give the expected result: "
                             : "Another engine gives the expected result: ",
                   others.data, ".\n\n");
+    if (wrong.length)
+        add_prose(out, "Not the expected result either: ", wrong.data, ".\n\n");
     str_release(&settings);
     str_release(&others);
+    str_release(&wrong);
 }
 
 static void add_together(struct str *out, const struct bundle_case *which, const struct model *model)
