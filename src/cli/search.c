@@ -4,6 +4,7 @@
 #include "campaign/search_source.h"
 #include "cli/campaign_run.h"
 #include "cli/shared_options.h"
+#include "search/watched_values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,9 @@ static int open_model(struct opened *opened, const char *path, const struct sett
     inputs.alike = true;
     if (model_open(&opened->model, path, err))
         return -1;
-    if (inputs_from_settings(&opened->inputs, opened->model, &inputs, err))
+    bool watch = goals[settings->goal] == SEARCH_NAN && settings->level != LEVEL_NETWORK;
+    if ((watch && watch_values(opened->model, err)) ||
+        inputs_from_settings(&opened->inputs, opened->model, &inputs, err))
         return error_prefix(err, "%s", path);
     return 0;
 }
@@ -170,7 +173,9 @@ static const struct cli_option options[] = {
      "the campaign's folder: new or empty; an existing campaign is resumed"},
     SHARED_OPTIONS(struct settings, "search", "samples", "500"),
     {0, "goal", OPTION_CHOICE, "inconsistency|nan|bound", offsetof(struct settings, goal),
-     "what to look for: different top classes, NaN or infinity, an answer beyond its error bound"},
+     "what to look for: different top classes, NaN or infinity in any value of the model, an answer beyond "
+     "its "
+     "error bound"},
     {0, "level", OPTION_CHOICE, "input|weights|both|network", offsetof(struct settings, level),
      "what is changed: the inputs, the weights, both, or the parameters of the nodes"},
     {0, "variants", OPTION_CHOICE, "both|legal|illegal", offsetof(struct settings, variants),

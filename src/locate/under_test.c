@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "engine/handover.h"
 #include "engine/settings.h"
-#include "model/onnx.h"
+#include "model/inferred.h"
 
 #include <stdlib.h>
 
@@ -53,23 +53,9 @@ int under_test_run(struct under_test *test, const struct model *model, const str
     return status;
 }
 
-static struct model *infer(const struct model *model)
-{
-    uint8_t *plain = NULL, *data = NULL;
-    size_t plain_size, size;
-    struct model *inferred = NULL;
-    if (!model_pack_thin(model, &plain, &plain_size, NULL) &&
-        !onnx_infer_shapes(plain, plain_size, 0, &data, &size, NULL) &&
-        model_parse(&inferred, data, size, NULL))
-        inferred = NULL;
-    free(plain);
-    free(data);
-    return inferred;
-}
-
 void under_test_infer(struct under_test *test)
 {
-    if (test->inferred || !(test->inferred = infer(test->model)))
+    if (test->inferred || !(test->inferred = model_inferred(test->model)))
         return;
     const Onnx__GraphProto *graph = test->inferred->graph;
     for (size_t i = 0; i < graph->n_value_info; i++) {

@@ -16,6 +16,12 @@ assay fuzz -e reference --replay 'case cases/../classes' -o one
 assay search classes.onnx -e reference --goal bound --level both --count 60 -o two --format json 2>/dev/null | grep -E '"(goal|level|fitness|model|reached|findings)"'
 quietly search classes.onnx -e reference --goal bound --level both --count 120 -o two
 assay search classes.onnx -e reference --goal bound --level weights --count 60 -o two | sed 's/[0-9a-f]\{16\}/HASH/'
+# A NaN that ArgMax hides is seen where it is made.
+model hidden.onnx <<'END'
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[N,8] x) => (int64[N] y) { r = Sqrt(x) y = ArgMax <axis = 1, keepdims = 0> (r) }
+END
+assay search hidden.onnx -e reference --goal nan --until-reached --count 2000 -o hidden 2>/dev/null | grep -E '^\$|^hidden:|reached' | numbers
 # Illegal variants of a network: an engine that dies of a kernel of 0, beside one that refuses it.
 model conv.onnx <<'END'
 <ir_version: 8, opset_import: ["" : 13]>
