@@ -24,6 +24,15 @@ def build(*targets):
     subprocess.run(["ninja", "-C", BUILD, "all", *targets], stdout=subprocess.DEVNULL, check=True)
 
 
+def build_engines(*targets):
+    """The same without tests and benches: the program, the engines and these targets."""
+    if not os.path.exists(os.path.join(BUILD, "build.ninja")):
+        return build(*targets)
+    lines = subprocess.run(["ninja", "-C", BUILD, "-t", "targets", "all"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    engines = [line.partition(":")[0] for line in lines if line.startswith("engines/assay-") and line.endswith("_LINKER")]
+    return subprocess.run(["ninja", "-C", BUILD, "src/cli/assay", *engines, *targets], stdout=subprocess.DEVNULL, check=True)
+
+
 def fetch(*releases):
     """The releases that are not there yet."""
     missing = [one for one in releases if not os.path.exists(os.path.join(DATA, "onnxruntime", one))]

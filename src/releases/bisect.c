@@ -33,7 +33,7 @@ struct work {
     struct bisect_verdict *verdicts; /* one a release, where it was looked at */
     struct refusals *refusals;
     size_t runs;
-    int any; /* number of some engine that has run in the pool, or -1 */
+    int any; /* number of some engine that has started in the pool, or -1 */
     struct error *err;
 };
 
@@ -91,7 +91,6 @@ static int run_engines(struct work *work, const int *engines, size_t count, stru
             progress_add(work->options->progress);
         }
     }
-    work->any = count ? engines[count - 1] : work->any;
     runner_free(runner);
     return status;
 }
@@ -250,13 +249,12 @@ static int judge_pairs(struct work *work, int *engines, size_t count, struct bis
         trial_done_release(&done);
     trials_free(trials);
     work->runs += count;
-    work->any = count ? engines[count - 1] : work->any;
     return status;
 }
 
-/* Runs the case on the engines of these labels and judges it. Fails when one does not start. */
+/* Runs the case on the engines of these labels and judges it. Fails when one that must start does not. */
 static int verdicts_of(struct work *work, const struct given_label *const *labels, size_t count,
-                       struct bisect_verdict *verdicts)
+                       bool must_start, struct bisect_verdict *verdicts)
 {
     int *engines = memory_zeroed(count, sizeof *engines), status = 0;
     struct result *results = memory_zeroed(count, sizeof *results);
@@ -270,8 +268,11 @@ static int verdicts_of(struct work *work, const struct given_label *const *label
         status =
             pair ? judge_pairs(work, engines, count, verdicts) : run_engines(work, engines, count, results);
     for (size_t i = 0; i < count; i++) {
-        if (!status &&
-            (pair ? verdict_row(verdicts[i].kind)->not_started : results[i].outcome == OUTCOME_NO_ENGINE)) {
+        bool started =
+            !(pair ? verdict_row(verdicts[i].kind)->not_started : results[i].outcome == OUTCOME_NO_ENGINE);
+        if (!status && started)
+            work->any = engines[i];
+        if (!status && must_start && !started) {
             const char *problem = pool_engine(work->panel.pool, engines[i])->problem;
             status = error_set(work->err, ERROR_NOT_FOUND,
                                "%s does not start: %s; 'assay engines %.*s' shows its versions and knobs",
@@ -296,7 +297,7 @@ static int look(void *context, const size_t *places, size_t count, uint64_t *sta
     struct bisect_verdict *verdicts = memory_zeroed(count, sizeof *verdicts);
     for (size_t i = 0; i < count; i++)
         labels[i] = make_label(work, work->bisect->releases[places[i]], NULL, NULL);
-    int status = verdicts_of(work, labels, count, verdicts);
+    int status = verdicts_of(work, labels, count, true, verdicts);
     for (size_t i = 0; i < count; i++) {
         work->verdicts[places[i]] = verdicts[i];
         states[places[i]] = verdicts[i].state;
@@ -471,7 +472,15 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
         knob->values[knob->count].value = value;
         labels[knob->count++] = make_label(work, version, info->name, value);
     }
-    int status = verdicts_of(work, labels, knob->count, verdicts);
+    int status = verdicts_of(work, labels, knob->count, false, verdicts);
+    /* A value that this release does not take tells nothing of the case. */
+    size_t asked = knob->count;
+    knob->count = 0;
+    for (size_t i = 0; i < asked; i++)
+        if (!verdict_row(verdicts[i].kind)->not_started) {
+            verdicts[knob->count] = verdicts[i];
+            knob->values[knob->count++].value = knob->values[i].value;
+        }
     bool works = false;
     for (size_t i = 0; i < knob->count; i++) {
         works |= shows_kernels(info, knob->values[i].value) && !verdict_is(verdicts[i].kind, CLASS_LACK) &&
@@ -518,7 +527,7 @@ static long test_passes(void *context, const bool *const *candidates, size_t cou
         size_t n = count - done < AHEAD ? count - done : AHEAD;
         for (size_t i = 0; i < n; i++)
             labels[i] = passes_label(passes, candidates[done + i]);
-        int status = verdicts_of(passes->work, labels, n, verdicts);
+        int status = verdicts_of(passes->work, labels, n, true, verdicts);
         for (size_t i = 0; i < n; i++) {
             bool bad = verdict_is_finding(verdicts[i].kind) ||
                        (passes->lacking && verdict_is(verdicts[i].kind, CLASS_LACK));
