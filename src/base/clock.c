@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <string.h>
 #include <time.h>
 
 int64_t clock_ns(void)
@@ -12,4 +13,13 @@ int64_t clock_ns(void)
 double clock_seconds(void)
 {
     return (double)clock_ns() * 1e-9;
+}
+
+const char *clock_date(int64_t seconds, char buffer[CLOCK_DATE_SIZE])
+{
+    time_t moment = (time_t)seconds;
+    struct tm parts;
+    if (!gmtime_r(&moment, &parts) || !strftime(buffer, CLOCK_DATE_SIZE, "%Y-%m-%d %H:%M:%SZ", &parts))
+        strcpy(buffer, "?");
+    return buffer;
 }

@@ -1,4 +1,5 @@
 /* assay findings: lists what a campaign found, shows one finding, or makes a known issue of it. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SHOWN_OCCURRENCES = 10, TITLE_LIMIT = 100 };
 
@@ -40,15 +40,6 @@ struct writer {
     const char *folder;
     bool colour;
 };
-
-static const char *date(int64_t seconds, char buffer[32])
-{
-    time_t moment = (time_t)seconds;
-    struct tm parts;
-    if (!gmtime_r(&moment, &parts) || !strftime(buffer, 32, "%Y-%m-%d %H:%M:%SZ", &parts))
-        strcpy(buffer, "?");
-    return buffer;
-}
 
 /* A row for one finding, or for the cause of several: `variants` is their number, and `seen` counts all. */
 static void add_row(struct writer *writer, const char *indent, const struct stored *stored, size_t variants,
@@ -95,7 +86,7 @@ static void list_text(struct writer *writer)
 
 static void json_stored(struct json *json, const struct stored *stored, const char *cause)
 {
-    char buffer[32];
+    char buffer[CLOCK_DATE_SIZE];
     json_string(json, "name", stored->name);
     json_string(json, "signature", stored->signature);
     json_string(json, "cause", cause);
@@ -112,8 +103,8 @@ static void json_stored(struct json *json, const struct stored *stored, const ch
     json_double(json, "factor", stored->factor);
     json_int(json, "nodes", stored->nodes);
     json_int(json, "count", stored->count);
-    json_string(json, "first_seen", date(stored->first_seen, buffer));
-    json_string(json, "last_seen", date(stored->last_seen, buffer));
+    json_string(json, "first_seen", clock_date(stored->first_seen, buffer));
+    json_string(json, "last_seen", clock_date(stored->last_seen, buffer));
 }
 
 static void show_line(struct str *out, const char *what, const char *text)
@@ -126,9 +117,9 @@ static void show_line(struct str *out, const char *what, const char *text)
 static int show_occurrence(void *context, const struct occurrence *occurrence, struct error *err)
 {
     struct writer *writer = context;
-    char buffer[32];
+    char buffer[CLOCK_DATE_SIZE];
     (void)err;
-    str_printf(writer->out, "    %s  ", date(occurrence->seen, buffer));
+    str_printf(writer->out, "    %s  ", clock_date(occurrence->seen, buffer));
     text_print(writer->out, occurrence->engine, 0);
     str_add(writer->out, "  ");
     text_print(writer->out, occurrence->recipe, 0);
@@ -180,7 +171,7 @@ static void show_entry(struct writer *writer, const struct stored *stored)
 static int show_text(struct writer *writer, const struct stored *stored, const char *cause, struct error *err)
 {
     struct str *out = writer->out;
-    char first[32], last[32];
+    char first[CLOCK_DATE_SIZE], last[CLOCK_DATE_SIZE];
     style_print(out, writer->colour, STYLE_HEAD, "%s", stored->name);
     str_add(out, "\n");
     show_line(out, "what", stored->title);
@@ -197,7 +188,7 @@ static int show_text(struct writer *writer, const struct stored *stored, const c
     }
     show_line(out, "recipe", stored->recipe);
     str_printf(out, "  %-12s%lld times, %s to %s\n", "seen", (long long)stored->count,
-               date(stored->first_seen, first), date(stored->last_seen, last));
+               clock_date(stored->first_seen, first), clock_date(stored->last_seen, last));
     if (isfinite(stored->factor) && stored->factor > 0)
         str_printf(out, "  %-12s%.3g times what rounding can explain\n", "error", stored->factor);
     str_add(out, "  occurrences\n");
@@ -211,7 +202,7 @@ static int show_text(struct writer *writer, const struct stored *stored, const c
 static int json_occurrence(void *context, const struct occurrence *occurrence, struct error *err)
 {
     struct json *json = context;
-    char buffer[32];
+    char buffer[CLOCK_DATE_SIZE];
     (void)err;
     json_object(json, NULL);
     json_string(json, "signature", occurrence->signature);
@@ -220,7 +211,7 @@ static int json_occurrence(void *context, const struct occurrence *occurrence, s
     json_string(json, "recipe", occurrence->recipe);
     json_string(json, "title", occurrence->title);
     json_double(json, "factor", occurrence->factor);
-    json_string(json, "seen", date(occurrence->seen, buffer));
+    json_string(json, "seen", clock_date(occurrence->seen, buffer));
     json_end(json);
     return 0;
 }
@@ -278,21 +269,9 @@ static int take(void *context, const struct stored *stored, struct error *err)
 {
     struct writer *writer = context;
     struct stored now = *stored;
-    struct finding_facts facts;
     struct str status;
-    const char *document = stored->state == STATE_KNOWN ? stored->detail : NULL;
     str_init(&status);
-    if (!document && !known_facts(&facts, writer->store, stored->signature, NULL)) {
-        facts.undiagnosed = false; /* as far as it is known now */
-        const struct known_issue *issue = known_find(&writer->known, &facts);
-        if (issue) {
-            document = known_document(issue);
-            str_printf(&status, "%s: %s", finding_state_word(STATE_KNOWN), document);
-            now.status = status.data;
-            now.state = STATE_KNOWN;
-        }
-        facts_release(&facts);
-    }
+    const char *document = known_now(&writer->known, writer->store, &now, &status);
     bool wanted = !document || !writer->unknown_only;
     if (wanted)
         finding_export_add(&writer->export, &now, document != NULL);

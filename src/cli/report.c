@@ -9,6 +9,7 @@
 #include "cli/judge_first.h"
 #include "diagnose/known_findings.h"
 #include "findings/campaign_view.h"
+#include "report/campaign_page.h"
 #include "report/fault_map.h"
 #include "report/text_table.h"
 
@@ -19,7 +20,7 @@
 struct settings {
     struct common common;
     struct input_settings inputs;
-    const char *show, *known;
+    const char *show, *known, *db, *campaign;
     bool no_known, again, no_reduce, no_bisect;
     double reduce_time;
 };
@@ -89,6 +90,10 @@ static int index_row(void *context, const struct stored *stored, struct error *e
     str_printf(out, " | %lld | %lld | ", (long long)stored->count, (long long)stored->nodes);
     markdown_cell(out, stored->class);
     str_add(out, " | ");
+    markdown_cell(out, stored->engine);
+    str_add(out, " | ");
+    markdown_cell(out, stored->state == STATE_KNOWN ? stored->detail : "");
+    str_add(out, " | ");
     struct str title;
     str_init(&title);
     text_print(&title, stored->title, 200);
@@ -105,7 +110,9 @@ static int write_index(struct store *store, const struct folder *folder, struct 
 {
     struct str out;
     str_init(&out);
-    str_printf(&out, "%s| finding | seen | nodes | class | what |\n|---|---|---|---|---|\n", index_head);
+    str_printf(
+        &out, "%s| finding | seen | nodes | class | engine | known | what |\n|---|---|---|---|---|---|---|\n",
+        index_head);
     int status = store_list(store, &(struct store_filter){0}, index_row, &out, err);
     if (status == 0)
         status = output_own_write(folder, "findings/README.md", index_head, out.data, out.length, err);
@@ -365,9 +372,121 @@ static bool is_case(const char *path)
     return found && file_exists(path);
 }
 
+/* --- The page of a campaign --- */
+
+enum { FORMAT_PAGE = 1 };
+
+struct page_causes {
+    struct store *store;
+    const struct known_issues *known;
+    struct finding_causes *causes;
+};
+
+static int add_cause(void *context, const struct stored *stored, struct error *err)
+{
+    const struct page_causes *page = context;
+    struct stored now = *stored;
+    struct str status;
+    str_init(&status);
+    const char *document = known_now(page->known, page->store, &now, &status);
+    int result = causes_add(page->causes, page->store, &now, document, err);
+    str_release(&status);
+    return result;
+}
+
+/* Reads the findings by their causes, and writes the page. */
+static int write_page(const struct settings *settings, struct campaign_page *page, struct error *err)
+{
+    struct finding_causes causes;
+    struct known_issues known;
+    struct known_files files = {settings->known, page->folder ? page->path : NULL, settings->no_known};
+    struct page_causes reading = {page->store, &known, &causes};
+    struct store_filter filter = {.signature = settings->show};
+    struct str out;
+    str_init(&out);
+    causes_init(&causes);
+    page->causes = &causes;
+    int status = known_open(&known, &files, err);
+    if (status == 0)
+        status = store_list(page->store, &filter, add_cause, &reading, err);
+    if (status == 0)
+        status = known_in_time(&known, err);
+    if (status == 0 && settings->show && !causes.count)
+        status = error_set(err, ERROR_NOT_FOUND, "there is no finding '%s'", settings->show);
+    if (status == 0)
+        status = campaign_page_write(&out, page, err);
+    if (status == 0)
+        status = output_write(&settings->common, &out, err);
+    causes_release(&causes);
+    known_release(&known);
+    str_release(&out);
+    return status;
+}
+
+static int page_of_folder(const struct settings *settings, const char *path, struct error *err)
+{
+    struct campaign_view view;
+    struct folder folder;
+    struct campaign_page page = {.view = &view, .folder = &folder, .path = path, .options = ""};
+    if (store_open(&page.store, path, STORE_READ, err))
+        return -1;
+    int status = campaign_view_read_folder(&view, page.store, path, err);
+    if (folder_open(&folder, USERS_PATH, path, status ? NULL : err))
+        status = -1;
+    if (status == 0)
+        status = write_page(settings, &page, err);
+    folder_close(&folder);
+    campaign_view_release(&view);
+    store_close(page.store);
+    return status;
+}
+
+static int page_of_database(const struct settings *settings, struct error *err)
+{
+    struct campaign_view view;
+    struct str export;
+    str_init(&export);
+    str_printf(&export, "assay campaign export %s %s -o %s", settings->db, settings->campaign,
+               settings->campaign);
+    struct campaign_page page = {
+        .view = &view, .path = settings->campaign, .before = export.data, .options = ""};
+    int status = campaign_view_read(&view, settings->db, settings->campaign, err);
+    if (status == 0)
+        status = store_open_campaign(&page.store, settings->db, settings->campaign, STORE_READ, err);
+    if (status == 0) {
+        status = write_page(settings, &page, err);
+        store_close(page.store);
+    }
+    campaign_view_release(&view);
+    str_release(&export);
+    return status;
+}
+
+static int run_page(const struct settings *settings, const struct cli_list *words, struct error *err)
+{
+    if (settings->again || settings->no_reduce || settings->common.engines.count)
+        return error_set(err, ERROR_USAGE,
+                         "--format html shows what the campaign has and runs nothing: leave out --again, "
+                         "--no-reduce and -e");
+    if (settings->db && (!settings->campaign || words->count))
+        return error_set(err, ERROR_USAGE, "name the campaign in the database with --campaign NAME%s",
+                         words->count ? ", and no folder" : "");
+    if (!settings->db && words->count != 1)
+        return error_set(err, ERROR_USAGE, "give the folder of one campaign, or --db URL --campaign NAME");
+    if (output_check(&settings->common, err))
+        return -1;
+    return settings->db ? page_of_database(settings, err) : page_of_folder(settings, words->items[0], err);
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
+    if (settings->common.format == FORMAT_PAGE)
+        return run_page(settings, words, err);
+    if (settings->db || settings->campaign)
+        return error_set(err, ERROR_USAGE,
+                         "--db and --campaign are for --format html; 'assay campaign export' writes a folder "
+                         "that 'assay report' can work on");
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give the folder of one campaign, or one case");
     const char *folder = words->items[0];
@@ -429,9 +548,15 @@ static const struct cli_option options[] = {
      "do not run the engine's other releases"},
     COMMON_LIMITS(struct settings),
     COMMON_SANDBOX(struct settings),
+    {0, "format", OPTION_CHOICE, "text|html", offsetof(struct settings, common.format),
+     "html: show what the campaign has as one page that needs nothing but itself, and run nothing"},
+    {0, "db", OPTION_TEXT, "URL", offsetof(struct settings, db),
+     "with --format html: of a campaign in this PostgreSQL database; no password in it"},
+    {0, "campaign", OPTION_TEXT, "NAME", offsetof(struct settings, campaign),
+     "with --db: the campaign's name"},
     {'o', "output", OPTION_TEXT, "PATH", offsetof(struct settings, common.output),
-     "of a campaign: write the summary to this file instead of stdout; of a case: the bundle's folder, new "
-     "or empty"},
+     "of a campaign: write the summary or page to this file instead of stdout; of a case: the bundle's "
+     "folder, new or empty"},
     COMMON_FORCE(struct settings, "overwrite the file; replace the folder where it is a bundle of Assay's"),
 };
 
@@ -440,7 +565,8 @@ static const struct settings defaults = {.inputs = {.seed = 1}};
 const struct command command_report = {
     .name = "report",
     .summary = "bundles and reports of what a campaign found",
-    .usage = "DIR [OPTION...] | CASE -e ENGINE... -o BUNDLE [OPTION...]",
+    .usage = "DIR [OPTION...] | CASE -e ENGINE... -o BUNDLE [OPTION...] | "
+             "{DIR | --db URL --campaign NAME} --format html -o PAGE",
     .about =
         "For each finding of a campaign that has no bundle yet: makes the case again, runs it, tries it "
         "on the\n"
@@ -450,10 +576,18 @@ const struct command command_report = {
         "Of a case (a folder, or a model with inputs) the engine is judged first, as compare does it, on "
         "all\n"
         "samples; the one on which it fails is reported. Where it fails on none, that is said, with status "
-        "0.\n",
+        "0.\n"
+        "\n"
+        "With --format html, one page shows the campaign to people: first the causes that are not known, "
+        "each\n"
+        "with its map, its minimal model and the commands that show it again; then operators by engines,\n"
+        "coverage and causes over time, and what is known, folded away. It holds no script and loads "
+        "nothing.\n",
     .examples = "  assay report campaign\n"
                 "  assay report campaign --show wrong-resize --again\n"
-                "  assay report my-case -e onnxruntime@1.30.0 -o my-bundle\n",
+                "  assay report my-case -e onnxruntime@1.30.0 -o my-bundle\n"
+                "  assay report campaign --format html -o campaign.html\n"
+                "  assay report --db postgresql://host/assay --campaign night --format html -o night.html\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,

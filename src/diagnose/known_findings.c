@@ -200,3 +200,23 @@ int known_write(struct str *out, struct store *store, const struct stored *store
     str_release(&key);
     return status;
 }
+
+const char *known_now(const struct known_issues *known, struct store *store, struct stored *stored,
+                      struct str *status)
+{
+    struct finding_facts facts;
+    if (stored->state == STATE_KNOWN)
+        return stored->detail;
+    if (known_facts(&facts, store, stored->signature, NULL))
+        return NULL;
+    facts.undiagnosed = false; /* as far as it is known now */
+    const struct known_issue *issue = known_find(known, &facts);
+    facts_release(&facts);
+    if (!issue)
+        return NULL;
+    finding_status_write(status, STATE_KNOWN, known_document(issue));
+    stored->status = status->data;
+    stored->state = STATE_KNOWN;
+    stored->detail = known_document(issue);
+    return known_document(issue);
+}

@@ -22,6 +22,14 @@ int known_mark(const struct known_issues *known, struct store *store, const char
 int known_again(const struct known_issues *known, struct store *store, bool last, struct error *err);
 
 /*
+ * What a finding of the store is with these issues: where one explains it that the store does not know of,
+ * its state, detail and status change, the latter to what *status then holds. Returns what the issue is called
+ * (known_document), or NULL when none explains it.
+ */
+const char *known_now(const struct known_issues *known, struct store *store, struct stored *stored,
+                      struct str *status);
+
+/*
  * Reads the facts of a finding from the store, with its name and its cause. Fails with ERROR_NOT_FOUND when
  * it has none. The caller releases *facts, except after a failure.
  */

@@ -186,12 +186,14 @@ static int coverage_row(void *context, const struct cell *cells, size_t count, s
 {
     struct reader *reader = context;
     struct campaign_view *view = reader->view;
-    if (count != 3)
+    if (count != 4)
         return error_set(err, ERROR_FORMAT, "a point of coverage has %zu columns", count);
     view->coverage =
         memory_grow(view->coverage, &reader->capacity, view->n_coverage + 1, sizeof *view->coverage);
-    view->coverage[view->n_coverage++] = (struct coverage_view){
-        .seconds = count_of(&cells[0]), .olc = count_of(&cells[1]), .pairs = count_of(&cells[2])};
+    view->coverage[view->n_coverage++] = (struct coverage_view){.seconds = count_of(&cells[0]),
+                                                                .olc = count_of(&cells[1]),
+                                                                .pairs = count_of(&cells[2]),
+                                                                .cases = count_of(&cells[3])};
     return 0;
 }
 
@@ -201,7 +203,8 @@ static int read_coverage(struct reader *reader, struct error *err)
     struct campaign_view *view = reader->view;
     reader->capacity = 0;
     if (ask(reader,
-            "SELECT seconds, olc, pairs FROM (SELECT o.cases, o.seconds, o.value AS olc, p.value AS pairs "
+            "SELECT seconds, olc, pairs, CAST(cases AS DOUBLE PRECISION) FROM (SELECT o.cases, o.seconds, "
+            "o.value AS olc, p.value AS pairs "
             "FROM @coverage o JOIN @coverage p ON p.cases = o.cases AND p.name = 'pairs' WHERE o.name = "
             "'OLC' "
             "ORDER BY o.cases DESC LIMIT 20000) newest ORDER BY cases",
@@ -422,6 +425,12 @@ static int options_row(void *context, const struct cell *cells, size_t count, st
     return 0;
 }
 
+static int read_options(struct reader *reader, struct error *err)
+{
+    return ask(reader, "SELECT " TEXT("value", 400) " FROM @state WHERE name = 'fuzz-options'", NULL, 0,
+               options_row, err);
+}
+
 static int read_about(struct reader *reader, struct store *store, struct error *err)
 {
     struct campaign_view *view = reader->view;
@@ -429,8 +438,7 @@ static int read_about(struct reader *reader, struct store *store, struct error *
     bool found;
     char schema[60];
     snprintf(schema, sizeof schema, "assay_%.40s", view->name);
-    if (ask(reader, "SELECT " TEXT("value", 400) " FROM @state WHERE name = 'fuzz-options'", NULL, 0,
-            options_row, err) ||
+    if (read_options(reader, err) ||
         ask(reader,
             "SELECT CAST(sum(pg_total_relation_size(c.oid)) AS DOUBLE PRECISION) FROM pg_class c "
             "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
@@ -441,12 +449,56 @@ static int read_about(struct reader *reader, struct store *store, struct error *
     return 0;
 }
 
-int campaign_view_read(struct campaign_view *view, const char *url, const char *name, struct error *err)
+static void view_init(struct campaign_view *view, const char *name)
 {
-    struct store *store;
     *view = (struct campaign_view){.options = "", .last_new = -1};
     arena_init(&view->arena);
     view->name = arena_strdup(&view->arena, name);
+}
+
+static int begun_row(void *context, const struct cell *cells, size_t count, struct error *err)
+{
+    struct reader *reader = context;
+    (void)err;
+    reader->begun = count ? count_of(&cells[0]) : 0;
+    return 0;
+}
+
+/* The course of a campaign of one process: cases and coverage are noted together. */
+static void take_course(struct reader *reader)
+{
+    struct campaign_view *view = reader->view;
+    view->points = arena_array(&view->arena, view->n_coverage, sizeof *view->points);
+    for (size_t i = 0; i < view->n_coverage; i++) {
+        const struct coverage_view *at = &view->coverage[i], *before = i ? at - 1 : NULL;
+        double seconds = at->seconds - (before ? before->seconds : 0);
+        double cases = at->cases - (before ? before->cases : 0);
+        view->cases = fmax(view->cases, at->cases);
+        view->elapsed = fmax(view->elapsed, at->seconds);
+        view->points[view->n_points++] = (struct campaign_point){
+            .seconds = at->seconds, .rate = seconds > 0 ? fmax(cases, 0) / seconds : 0};
+    }
+    view->now = reader->begun + view->elapsed;
+    view->rate = view->elapsed > 0 ? view->cases / view->elapsed : 0;
+}
+
+int campaign_view_read_folder(struct campaign_view *view, struct store *store, const char *name,
+                              struct error *err)
+{
+    view_init(view, name);
+    struct reader reader = {.view = view, .database = store_database(store)};
+    if (read_options(&reader, err) || read_coverage(&reader, err) ||
+        ask(&reader, "SELECT CAST(min(first_seen) AS DOUBLE PRECISION) FROM @engines", NULL, 0, begun_row,
+            err))
+        return -1;
+    take_course(&reader);
+    return 0;
+}
+
+int campaign_view_read(struct campaign_view *view, const char *url, const char *name, struct error *err)
+{
+    struct store *store;
+    view_init(view, name);
     if (store_open_campaign(&store, url, name, STORE_READ, err))
         return -1;
     struct reader reader = {.view = view, .database = store_database(store)};
@@ -507,7 +559,7 @@ static int file_row(void *context, const struct cell *cells, size_t count, struc
     uint8_t *data = base64_read(count ? cell_as_text(&cells[0]) : "", &size);
     if (!data)
         return error_set(err, ERROR_FORMAT, "the file in the database is damaged");
-    str_add(context, (const char *)data); /* up to a zero byte, which text does not have */
+    str_append(context, data, size);
     free(data);
     return 0;
 }

@@ -63,7 +63,7 @@ struct campaign_point {
 };
 
 struct coverage_view {
-    double seconds, olc, pairs;
+    double cases, seconds, olc, pairs;
 };
 
 struct campaign_view {
@@ -95,11 +95,18 @@ struct campaign_view {
 int campaign_view_read(struct campaign_view *view, const char *url, const char *name, struct error *err);
 void campaign_view_release(struct campaign_view *view);
 
+/*
+ * The same of a campaign in a folder, as far as there is a course of it: options, cases, coverage and rates
+ * over the time that it ran. It has no workers, and its findings are not read.
+ */
+int campaign_view_read_folder(struct campaign_view *view, struct store *store, const char *name,
+                              struct error *err);
+
 /* One finding by its full name; its texts live in the arena. ERROR_NOT_FOUND: there is none. */
 int campaign_finding_read(struct store *store, const char *name, struct campaign_finding *finding,
                           struct arena *arena, struct error *err);
 
-/* Appends a file of its bundle, which is text; nothing when it has no such file. */
+/* Appends the bytes of a file of its bundle; nothing when it has no such file. */
 int campaign_finding_file(struct store *store, const char *name, const char *path, struct str *text,
                           struct error *err);
 

@@ -1,11 +1,15 @@
 #include "report/campaign_report.h"
 
+#include "base/clock.h"
+#include "base/markup.h"
+#include "base/memory.h"
 #include "locate/classify.h"
+#include "report/chart.h"
 #include "report/text_table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Whole numbers in the text, as far as they are exact. */
 static double shown(double number)
@@ -13,7 +17,7 @@ static double shown(double number)
     return fmin(floor(number), 1e15);
 }
 
-static void add_time(struct str *out, double seconds)
+void campaign_time(struct str *out, double seconds)
 {
     double whole = seconds > 0 ? shown(seconds) : 0;
     str_printf(out, "%.0f:%02d:%02d", floor(whole / 3600), (int)fmod(floor(whole / 60), 60),
@@ -62,13 +66,13 @@ static void add_row(struct str *out, const char *word)
 static void add_figures(struct str *out, const struct campaign_view *view)
 {
     add_row(out, "run time");
-    add_time(out, view->elapsed);
+    campaign_time(out, view->elapsed);
     str_printf(out, "    cases  %.0f", shown(view->cases));
     if (view->count > 0)
         str_printf(out, " of %.0f", shown(view->count));
     str_printf(out, " (%.0f/s)    last new finding  ", fmin(view->rate, 1e15));
     if (view->last_new >= 0) {
-        add_time(out, view->last_new);
+        campaign_time(out, view->last_new);
         str_add(out, " ago\n");
     } else {
         str_add(out, "none yet\n");
@@ -177,7 +181,7 @@ static void add_workers(struct str *out, const struct campaign_view *view, bool 
             str_init(&text);
             table_add(&table, STYLE_PLAIN, "%s", worker->owner);
             table_add(&table, state_style(worker->state), "%s", worker_state_word(worker->state));
-            add_time(&text, worker->since);
+            campaign_time(&text, worker->since);
             table_add(&table, STYLE_PLAIN, "%s", worker->count ? text.data : "");
             table_add(&table, STYLE_PLAIN, "%.0f", shown(worker->cases));
             str_clear(&text);
@@ -210,13 +214,51 @@ void campaign_screen(struct str *out, const struct campaign_view *view, bool col
     add_workers(out, view, colour, height);
 }
 
+static void add_chart(struct str *out, const char *caption, const char *key, const struct chart_line *lines,
+                      size_t count, double end)
+{
+    str_add(out, "<figure><figcaption>");
+    markup_escape(out, caption);
+    str_add(out, key);
+    str_add(out, "</figcaption>");
+    chart_svg(out, caption, lines, count, end, 1);
+    str_add(out, "</figure>\n");
+}
+
+void campaign_charts(struct str *out, const struct campaign_view *view, const char *findings)
+{
+    size_t n = view->n_points, c = view->n_coverage;
+    struct chart_point *rate = memory_zeroed(n + 1, sizeof *rate),
+                       *found = memory_zeroed(n + 1, sizeof *found);
+    struct chart_point *olc = memory_zeroed(c + 1, sizeof *olc), *pairs = memory_zeroed(c + 1, sizeof *pairs);
+    for (size_t i = 0; i < n; i++) {
+        rate[i] = (struct chart_point){view->points[i].seconds, view->points[i].rate};
+        found[i + 1] = (struct chart_point){view->points[i].seconds, (double)view->points[i].findings};
+    }
+    for (size_t i = 0; i < c; i++) {
+        olc[i] = (struct chart_point){view->coverage[i].seconds, 100 * view->coverage[i].olc};
+        pairs[i] = (struct chart_point){view->coverage[i].seconds, 100 * view->coverage[i].pairs};
+    }
+    if (c) { /* as it is until now */
+        olc[c] = (struct chart_point){view->elapsed, olc[c - 1].value};
+        pairs[c] = (struct chart_point){view->elapsed, pairs[c - 1].value};
+    }
+    const struct chart_line covered[] = {{c ? c + 1 : 0, olc}, {c ? c + 1 : 0, pairs}};
+    add_chart(out, "Cases a second", "", &(struct chart_line){n, rate}, 1, view->elapsed);
+    add_chart(out, "Coverage, %",
+              " <span class=\"key\"><i class=\"a\"></i>operators <i class=\"b\"></i>pairs</span>", covered, 2,
+              view->elapsed);
+    add_chart(out, findings, "", &(struct chart_line){n + 1, found}, 1, view->elapsed);
+    free(rate);
+    free(found);
+    free(olc);
+    free(pairs);
+}
+
 static void json_date(struct json *json, const char *name, double seconds)
 {
-    char buffer[32];
-    time_t moment = (time_t)fmin(fmax(seconds, 0), 1e11);
-    struct tm parts;
-    bool good = gmtime_r(&moment, &parts) && strftime(buffer, sizeof buffer, "%Y-%m-%d %H:%M:%SZ", &parts);
-    json_string(json, name, good ? buffer : NULL);
+    char buffer[CLOCK_DATE_SIZE];
+    json_string(json, name, clock_date((int64_t)fmin(fmax(seconds, 0), 1e11), buffer));
 }
 
 static void json_worker(struct json *json, const struct campaign_worker *worker)

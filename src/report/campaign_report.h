@@ -24,6 +24,12 @@ void campaign_json(struct json *json, const struct campaign_view *view, size_t f
 /* A worker's present task: "cases 500 to 999", "reduces wrong-relu-0123456789ab". */
 void campaign_task(struct str *out, const struct campaign_worker *worker);
 
+/* The charts of HTML pages: cases a second, coverage and `findings` (what view->points count) over time. */
+void campaign_charts(struct str *out, const struct campaign_view *view, const char *findings);
+
+/* "1:02:03", hours first. */
+void campaign_time(struct str *out, double seconds);
+
 /* "1.5 MB". */
 void campaign_bytes(struct str *out, double bytes);
 

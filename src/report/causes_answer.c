@@ -95,22 +95,36 @@ static int urgency(const struct stored *stored)
     return verdict_is(kind, CLASS_WRONG_ANSWER | CLASS_UNSTABLE) ? 0 : verdict_is(kind, CLASS_DEATH) ? 1 : 2;
 }
 
-static bool comes_before(const struct finding_cause *a, const struct finding_cause *b)
+static int compare_causes(const void *a, const void *b)
 {
-    const struct stored *one = &a->lead->stored, *other = &b->lead->stored;
+    const struct finding_cause *x = *(const struct finding_cause *const *)a;
+    const struct finding_cause *y = *(const struct finding_cause *const *)b;
+    const struct stored *one = &x->lead->stored, *other = &y->lead->stored;
+    if (is_known(x) != is_known(y))
+        return is_known(x) ? 1 : -1;
     if (urgency(one) != urgency(other))
-        return urgency(one) < urgency(other);
+        return urgency(one) < urgency(other) ? -1 : 1;
     if (one->nodes != other->nodes)
-        return one->nodes < other->nodes;
-    return a->seen > b->seen;
+        return one->nodes < other->nodes ? -1 : 1;
+    if (x->seen != y->seen)
+        return x->seen > y->seen ? -1 : 1;
+    return x < y ? -1 : x > y; /* as they were found */
+}
+
+const struct finding_cause **causes_sorted(const struct finding_causes *causes)
+{
+    const struct finding_cause **sorted = memory_zeroed(causes->count + 1, sizeof *sorted);
+    for (size_t i = 0; i < causes->count; i++)
+        sorted[i] = &causes->items[i];
+    qsort(sorted, causes->count, sizeof *sorted, compare_causes);
+    return sorted;
 }
 
 static void add_first(struct str *out, const struct finding_causes *causes, const char *between)
 {
-    const struct finding_cause *first = NULL;
-    for (size_t i = 0; i < causes->count; i++)
-        if (!is_known(&causes->items[i]) && (!first || comes_before(&causes->items[i], first)))
-            first = &causes->items[i];
+    const struct finding_cause **sorted = causes_sorted(causes);
+    const struct finding_cause *first = causes->count && !is_known(sorted[0]) ? sorted[0] : NULL;
+    free(sorted);
     if (!first)
         return;
     str_printf(out, "%sLook first at ", between);

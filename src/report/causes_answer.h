@@ -12,9 +12,15 @@
 #include "diagnose/causes.h"
 
 /*
+ * The causes in the order in which they should be looked at, on the heap: those that are not known first; of
+ * them a wrong answer before an engine that dies, that before a refusal, then the one whose case has the
+ * fewest nodes, then the one seen most often.
+ */
+const struct finding_cause **causes_sorted(const struct finding_causes *causes);
+
+/*
  * Appends the sentences, separated by `between`: "\n", or " ". some: not all findings of the campaign were
- * asked for. To be looked at first: of those that are not known a wrong answer before an engine that dies,
- * that before a refusal, then the one whose case has the fewest nodes, then the one seen most often.
+ * asked for.
  */
 void causes_answer(struct str *out, const struct finding_causes *causes, bool some, const char *folder,
                    const char *between);

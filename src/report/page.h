@@ -10,4 +10,10 @@
  */
 void page_add_data(struct str *out, const char *json);
 
+/* A row of a list of facts (dl). Both texts are escaped. */
+void page_add_fact(struct str *out, const char *word, const char *text);
+
+/* The style of the pages about campaigns, live and in files. */
+const char *page_style(void);
+
 #endif

@@ -1,18 +1,12 @@
 'use strict';
 /* Draws what the server sends (docs/json.md: campaign). Texts of the database become text nodes, never markup. */
 const get = id => document.getElementById(id);
-const SVG = 'http://www.w3.org/2000/svg';
 const MOST_WORKERS = 200, LATE = 15000;
 
 function make(tag, kind, ...children) {
   const node = document.createElement(tag);
   if (kind) node.className = kind;
   node.append(...children);
-  return node;
-}
-function draw(tag, attributes) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   return node;
 }
 const finite = x => typeof x === 'number' && Number.isFinite(x) ? x : 0;
@@ -37,53 +31,10 @@ function ago(seconds) {
   return seconds < 5400 ? Math.round(seconds / 60) + ' min ago' : (seconds / 3600).toFixed(1) + ' h ago';
 }
 
-/* The next round number that is not below x. */
-function round(x) {
-  if (!(x > 0)) return 1;
-  const size = 10 ** Math.floor(Math.log10(x));
-  return [1, 2, 2.5, 5, 10].map(f => f * size).find(n => n >= x * 0.999) || 10 * size;
-}
-function span(seconds) {
-  return seconds >= 7200 ? +(seconds / 3600).toFixed(1) + ' h' : seconds >= 120 ? +(seconds / 60).toFixed(1) + ' min'
-    : Math.round(seconds) + ' s';
-}
-/* Lines over time; `lines` is a list of [class, points], a point is [seconds, value]. */
-function chart(svg, lines, end, most) {
-  const wide = svg.clientWidth || 340, left = 42, right = wide - 8, top = 12, bottom = 148;
-  const x = s => left + (right - left) * Math.min(1, s / end), y = v => bottom - (bottom - top) * Math.min(1, v / most);
-  const parts = [];
-  for (const step of [0, 0.5, 1]) {
-    parts.push(draw('line', {class: 'grid', x1: left, x2: right, y1: y(step * most), y2: y(step * most)}));
-    const label = draw('text', {x: left - 6, y: y(step * most) + 4, 'text-anchor': 'end'});
-    label.textContent = short(step * most);
-    parts.push(label);
-  }
-  for (const step of [0, 0.5, 1]) {
-    const label = draw('text', {x: x(step * end), y: bottom + 15, 'text-anchor': step === 0 ? 'start' : step === 1 ? 'end' : 'middle'});
-    label.textContent = span(step * end);
-    parts.push(label);
-  }
-  lines.forEach(([kind, points], i) => {
-    if (!points.length) return;
-    const at = points.map(([s, v]) => x(finite(s)).toFixed(1) + ' ' + y(finite(v)).toFixed(1));
-    if (lines.length === 1 && i === 0) {
-      const first = x(finite(points[0][0])).toFixed(1), last = x(finite(points[points.length - 1][0])).toFixed(1);
-      parts.push(draw('path', {class: 'area', d: `M${first} ${bottom} L${at.join(' L')} L${last} ${bottom} Z`}));
-    }
-    parts.push(draw('path', {class: kind, d: 'M' + at.join(' L')}));
-  });
-  svg.setAttribute('viewBox', `0 0 ${wide} 170`);
-  svg.replaceChildren(...parts);
-}
+/* The drawings are the server's own, made of numbers. */
 function charts(data) {
-  const end = Math.max(1, finite(data.seconds));
-  const rate = data.over_time.map(p => [p.seconds, p.rate]), found = data.over_time.map(p => [p.seconds, p.findings]);
-  const largest = points => points.reduce((m, p) => Math.max(m, finite(p[1])), 0);
-  chart(get('rate'), [['a', rate]], end, round(largest(rate)));
-  chart(get('found'), [['a', [[0, 0], ...found]]], end, Math.max(2, round(largest(found))));
-  const olc = data.coverage.map(p => [p.seconds, 100 * finite(p.olc)]), pairs = data.coverage.map(p => [p.seconds, 100 * finite(p.pairs)]);
-  for (const line of [olc, pairs]) if (line.length) line.push([end, line[line.length - 1][1]]);
-  chart(get('coverage'), [['a', olc], ['b', pairs]], end, Math.min(100, round(Math.max(largest(olc), largest(pairs), 1))));
+  const drawn = new DOMParser().parseFromString(data.charts, 'text/html');
+  get('charts').replaceChildren(...drawn.body.children);
 }
 
 function figures(data) {

@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "findings/campaign_view.h"
 #include "report/campaign_report.h"
+#include "report/page.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +15,6 @@ static const double FRESH_SECONDS = 1;
 
 static const char page_html[] =
 #include "campaign_page_html.inc"
-    ;
-static const char page_css[] =
-#include "campaign_page_css.inc"
     ;
 static const char page_js[] =
 #include "campaign_page_js.inc"
@@ -63,8 +61,17 @@ static void refuse_error(struct http_answer *answer, const struct error *err)
     refuse(answer, err->code == ERROR_NOT_FOUND ? HTTP_NOT_FOUND : HTTP_TROUBLE, err->message);
 }
 
+static void add_charts(struct json *json, const struct campaign_view *view)
+{
+    struct str charts;
+    str_init(&charts);
+    campaign_charts(&charts, view, "Distinct findings");
+    json_string(json, "charts", charts.data);
+    str_release(&charts);
+}
+
 /* The status as one line of JSON. */
-static int write_status(const struct campaign_site *site, const char *name, struct str *out,
+static int write_status(const struct campaign_site *site, const char *name, bool drawn, struct str *out,
                         struct error *err)
 {
     struct campaign_view view;
@@ -73,6 +80,8 @@ static int write_status(const struct campaign_site *site, const char *name, stru
     if (!status) {
         output_json(&json, out, false);
         campaign_json(&json, &view, SHOWN_FINDINGS);
+        if (drawn)
+            add_charts(&json, &view);
         json_end(&json);
     }
     campaign_view_release(&view);
@@ -84,7 +93,7 @@ static void write_event(const struct campaign_site *site, const char *name, stru
     struct error err = {0};
     struct str status;
     str_init(&status);
-    if (write_status(site, name, &status, &err) == 0) {
+    if (write_status(site, name, true, &status, &err) == 0) {
         str_printf(out, "data: %s\n\n", status.data);
     } else {
         struct json json;
@@ -165,15 +174,6 @@ static void answer_list(const struct campaign_site *site, struct http_answer *an
     str_release(&listed.items);
 }
 
-static void add_fact(struct str *out, const char *word, const char *text)
-{
-    str_add(out, "<dt>");
-    markup_escape(out, word);
-    str_add(out, "</dt><dd>");
-    markup_escape(out, text);
-    str_add(out, "</dd>\n");
-}
-
 static void write_finding(struct str *out, const char *campaign, const struct campaign_finding *finding,
                           const struct str *report)
 {
@@ -183,11 +183,11 @@ static void write_finding(struct str *out, const char *campaign, const struct ca
     str_add(out, "</a></p>\n<h1>");
     markup_escape(out, finding->title);
     str_add(out, "</h1>\n<dl>\n");
-    add_fact(out, "finding", finding->name);
-    add_fact(out, "engine", finding->engine);
-    add_fact(out, "class", finding->class);
-    add_fact(out, "status", finding->status);
-    add_fact(out, "recipe", finding->recipe);
+    page_add_fact(out, "finding", finding->name);
+    page_add_fact(out, "engine", finding->engine);
+    page_add_fact(out, "class", finding->class);
+    page_add_fact(out, "status", finding->status);
+    page_add_fact(out, "recipe", finding->recipe);
     str_add(out, "</dl>\n");
     if (finding->has_map)
         str_add(out, "<p><a href=\"map.svg\"><img class=\"map\" src=\"map.svg\" alt=\"the model's graph, "
@@ -239,7 +239,7 @@ static void answer_live(struct campaign_site *site, const char *campaign, const 
     } else if (text_equal(rest, "events")) {
         snprintf(answer->topic, sizeof answer->topic, "%s", campaign);
         str_add(&answer->body, fresh_event(site, campaign));
-    } else if (write_status(site, campaign, &answer->body, &err)) {
+    } else if (write_status(site, campaign, false, &answer->body, &err)) {
         refuse_error(answer, &err);
     } else {
         answer->type = "application/json";
@@ -266,7 +266,7 @@ void campaign_site_answer(void *context, const struct http_request *request, str
     if (!*rest)
         answer_list(site, answer);
     else if (text_equal(rest, "page.css"))
-        give(answer, "text/css; charset=utf-8", NULL, page_css);
+        give(answer, "text/css; charset=utf-8", NULL, page_style());
     else if (text_equal(rest, "page.js"))
         give(answer, "text/javascript; charset=utf-8", NULL, page_js);
     else if (!take_name(&rest, campaign, campaign_name_is_plain))

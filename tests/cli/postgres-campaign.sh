@@ -1,4 +1,4 @@
-# Campaigns in a database: the words of `assay campaign` from an empty database to an exported folder.
+# Campaigns in a database: the words of `assay campaign` from an empty database to an exported folder, and its page.
 url=$ASSAY_TEST_POSTGRES
 plain() { sed -E 's/20[0-9-]+ [0-9:]+Z/DATE/; s/ +[0-9.]+ [KM]B/ SIZE/; s/[0-9]+:[0-9]{2}:[0-9]{2}/TIME/g'; }
 assay campaign
@@ -28,3 +28,9 @@ assay campaign top "$url"
 assay campaign init "$url" | sort
 assay campaign serve "$url" --port 70000
 assay campaign list 'postgresql:///none?host=/nowhere' | sed 's/failed: .*/failed: .../'
+# A worker, and the page of its campaign, whose commands begin with the export.
+quietly fuzz -e reference:fault=bn-sqrt-var --no-probe --ops BatchNormalization,Relu --count 60 --range 20 --db "$url" --campaign worked
+assay report --db "$url" --campaign worked --format html -o page.html
+grep -oE '<title>[^<]*|<h4>[A-Z][a-z ]*|assay (campaign export|replay) ' page.html | sort -u
+grep -oE '<path class="[ab]"' page.html | sort | uniq -c | sed 's/^ *//'
+assay report --db "$url" --campaign none --format html -o page.html
