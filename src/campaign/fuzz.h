@@ -54,10 +54,11 @@ struct search_figures {
     uint64_t generations, restarts;
     double best;           /* fitness; -INFINITY: none yet */
     uint64_t inconsistent; /* genomes on which two engines have different top classes */
-    /* Those with a NaN or an infinity in an answer; of which the reference was asked; and has one too. */
+    /* Genomes with a NaN or an infinity in an answer; those of them that the reference was asked about; those
+     * where the reference has one as well. */
     uint64_t strange, strange_judged, strange_expected;
     uint64_t findings; /* genomes judged alone in which an engine is wrong */
-    bool reached;      /* the goal was, first by this genome and after so many seconds */
+    bool reached;      /* the goal was reached, first by this genome and after this many seconds */
     uint64_t first_genome;
     double first_seconds;
     char kept[120]; /* where in the folder that case is kept; "": nowhere */
@@ -82,7 +83,7 @@ struct fuzz_status {
     struct fuzz_engine *engines;
     size_t findings, known; /* distinct findings; those of them that are known */
     size_t waiting;         /* findings that are not reduced and bundled yet */
-    size_t kinds[VERDICT_COUNT];
+    uint64_t kinds[VERDICT_COUNT];
     struct coverage_figures coverage;
     size_t tree;                      /* nodes of the search tree */
     struct search_words search_words; /* of a search only */
@@ -99,8 +100,8 @@ struct fuzz_status {
 
 void fuzz_status_release(struct fuzz_status *status);
 
-/* Of the engine with the fewest, how many answers were judged. One that was only compared with the answers of
- * other engines was not. */
+/* How many answers of an engine were judged, for the engine with the fewest. An answer that was only compared
+ * with those of other engines does not count. */
 uint64_t fuzz_judged(const struct fuzz_status *status);
 
 /*

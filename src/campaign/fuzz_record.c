@@ -17,7 +17,7 @@ const char *paper_status_name(enum paper_status status)
     return names[status];
 }
 
-/* Elements within 0.1 % over those there are; values of another kind, type or shape have none within. */
+/* Whether enough of all elements are within 0.1 %. Values of another kind, type or shape have none within. */
 static bool data_passes(const struct result *result, const struct result *reference)
 {
     double within = 0, total = 0;
@@ -65,8 +65,8 @@ static bool has_suspect_pair(const struct trial_done *done)
     return false;
 }
 
-/* In a campaign with a reference, that engines agree with each other is no judgement when it was not asked.
- */
+/* In a campaign with a reference, agreement among the engines is no judgement of a case on which it was not
+ * asked. */
 static enum verdict_kind counted_kind(const struct fuzz_status *status, const struct trial_done *done,
                                       size_t engine)
 {
@@ -95,8 +95,8 @@ void fuzz_count(struct fuzz_status *status, const struct trial_done *done)
 static void count_heard(const struct fuzz_engine *engine, uint64_t heard[HEARD_COUNT])
 {
     memset(heard, 0, HEARD_COUNT * sizeof *heard);
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        heard[verdict_row((enum verdict_kind)kind)->heard] += engine->verdicts[kind];
+    for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
+        heard[verdict_row(kind)->heard] += engine->verdicts[kind];
 }
 
 uint64_t fuzz_judged(const struct fuzz_status *status)

@@ -60,7 +60,7 @@ int fuzz_shared_open(struct fuzz_shared *shared, struct store *store,
     return work_open(&shared->work, store, shared->owner.data, shared->seconds, err);
 }
 
-/* Counters of cases; what the engines took of the time stays that of this worker. */
+/* Copies the counters of cases. The time that engines took stays that of this worker. */
 static void copy_counts(struct fuzz_status *to, const struct fuzz_status *from)
 {
     to->cases = from->cases;
@@ -78,7 +78,7 @@ static void copy_counters(struct fuzz_status *to, const struct fuzz_status *from
         to->engines[i].busy = from->engines[i].busy;
 }
 
-/* What was counted since the range began did not take place. */
+/* Takes back what was counted since the range began. */
 static void forget_range(struct fuzz_shared *shared)
 {
     shared->held = false;
@@ -147,7 +147,8 @@ static int publish(struct fuzz_shared *shared, struct error *err)
     return 0;
 }
 
-/* Makes the snapshot of a generation. When that before it is not kept any more, somebody was faster. */
+/* Makes the snapshot of a generation. When the one before it is not kept any more, another worker was
+ * faster. */
 static int fold(struct fuzz_shared *shared, int64_t generation, struct error *err)
 {
     bool found;
@@ -167,7 +168,7 @@ static int fold(struct fuzz_shared *shared, int64_t generation, struct error *er
     return publish(shared, err);
 }
 
-/* Where the range before it on the same island ended. */
+/* Reads the state in which the previous range of the same island ended. */
 static int read_island(struct fuzz_shared *shared, bool *found, struct error *err)
 {
     const struct work_settings *s = work_settings_of(shared->work);
@@ -243,7 +244,7 @@ static void subtract_counters(struct fuzz_status *range, const struct fuzz_statu
     copy_counters(range, now);
     range->cases -= before->cases;
     for (size_t i = 0; i < range->n_engines; i++) {
-        for (int k = 0; k < VERDICT_COUNT; k++)
+        for (enum verdict_kind k = 0; verdict_exists(k); k++)
             range->engines[i].verdicts[k] -= before->engines[i].verdicts[k];
         for (int k = 0; k < PAPER_COUNT; k++)
             range->engines[i].paper[k] -= before->engines[i].paper[k];
@@ -397,7 +398,7 @@ int fuzz_shared_count(struct fuzz_shared *shared, struct fuzz_status *status, st
     if (work_newest_snapshot(shared->store, &newest, err) || read_snapshot(shared, newest, &found, err))
         return -1;
     if (!found)
-        return 0; /* a newer one came meanwhile: what this worker counted will do */
+        return 0; /* a newer snapshot was made meanwhile: this worker's own counts are used */
     copy_counts(status, &shared->totals);
     for (int64_t g = newest - WORK_LAG + 1; g <= newest; g++)
         if (work_results(shared->store, work_settings_of(shared->work), g, add_counters, status, err))

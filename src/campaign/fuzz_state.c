@@ -69,7 +69,7 @@ void fuzz_counters_write(const struct fuzz_status *status, struct str *out)
     for (size_t i = 0; i < status->n_engines; i++) {
         const struct fuzz_engine *engine = &status->engines[i];
         str_printf(out, "engine %a", engine->busy);
-        for (int k = 0; k < VERDICT_COUNT; k++)
+        for (enum verdict_kind k = 0; verdict_exists(k); k++)
             str_printf(out, " %" PRIu64, engine->verdicts[k]);
         for (int k = 0; k < PAPER_COUNT; k++)
             str_printf(out, " %" PRIu64, engine->paper[k]);
@@ -114,7 +114,7 @@ static bool take_real(const char **text, double *value)
 static bool read_engine(struct fuzz_engine *engine, const char **text)
 {
     bool good = take_word(text, "engine ") && take_real(text, &engine->busy);
-    for (int k = 0; k < VERDICT_COUNT && good; k++)
+    for (enum verdict_kind k = 0; verdict_exists(k) && good; k++)
         good = take_cases(text, &engine->verdicts[k]);
     for (int k = 0; k < PAPER_COUNT && good; k++)
         good = take_cases(text, &engine->paper[k]);
@@ -226,7 +226,7 @@ int fuzz_counters_add(struct fuzz_status *status, const char *text, struct error
     bool good = read_counters(&range, &text) && !*text;
     status->cases += range.cases;
     for (size_t i = 0; i < status->n_engines && good; i++) {
-        for (int k = 0; k < VERDICT_COUNT; k++)
+        for (enum verdict_kind k = 0; verdict_exists(k); k++)
             status->engines[i].verdicts[k] += range.engines[i].verdicts[k];
         for (int k = 0; k < PAPER_COUNT; k++)
             status->engines[i].paper[k] += range.engines[i].paper[k];

@@ -61,14 +61,14 @@ static struct bounded part_of(const struct bounded *whole, size_t count, size_t 
     return part;
 }
 
-/* Without the reference: whether the engine differs from the first that answered by more than the tolerance
- * for ONNX's own test cases. Nobody is wrong by that. */
+/* Without the reference: suspects the engine when it differs from the first that answered by more than the
+ * tolerance for ONNX's own test cases. That does not tell which of the two is wrong. */
 static void compare(struct stack_rows *rows, size_t engine, struct verdict *verdict)
 {
     const struct result *own = &rows->row.results[engine], *first = rows->row.results;
     *verdict = (struct verdict){.kind = VERDICT_UNDECIDED};
     while (first->outcome != OUTCOME_OK)
-        first++; /* the engine itself did answer */
+        first++; /* ends at `own` at the latest, which did answer */
     for (size_t i = 0; i < own->count && i < first->count; i++) {
         const struct tensor *a = &first->outputs[i].tensors[0], *b = &own->outputs[i].tensors[0];
         struct metrics_difference difference = {.close = false};
@@ -91,7 +91,7 @@ static void judge(struct stack_rows *rows, size_t engine, size_t sample)
         compare(rows, engine, verdict);
         return;
     }
-    *verdict = (struct verdict){.kind = VERDICT_AGREES};
+    *verdict = verdict_begin(false);
     bool same = !verdict_count(verdict, rows->n_expected, result->count);
     for (size_t i = 0; same && i < rows->n_expected; i++) {
         struct bounded expected = part_of(&rows->expected[i], rows->count, sample);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "conform/conform.h"
+#include "findings/known_issues.h"
 #include "report/answer.h"
 #include "report/junit.h"
 #include "report/text_table.h"
@@ -372,6 +373,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct known_issues known;
     struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
     int status = known_open(&known, &files, err);
+    options.look_up = known_look_up;
     options.known = &known;
     if (status == 0)
         status = suite_open(&suite, words->items, words->count, settings->match, err);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/engines_check.h"
+#include "engine/label.h"
 #include "engine/paths.h"
 #include "report/text_table.h"
 
@@ -217,8 +218,9 @@ static void print_entry(const struct entry *entry, const struct pool *pool, stru
     struct table table;
     table_init(&table, "lll");
     for (size_t i = 0; i < entry->count; i++) {
-        table_add(&table, STYLE_PLAIN, "%s%s%s", entry->name, entry->versions[i].version ? "@" : "",
-                  entry->versions[i].version ? entry->versions[i].version : "");
+        char *label = label_at(entry->name, entry->versions[i].version);
+        table_add(&table, STYLE_PLAIN, "%s", label);
+        free(label);
         table_add(&table, STYLE_DIM, "%s", entry->versions[i].path ? entry->versions[i].path : "");
         table_add(&table, STYLE_PLAIN, "%s", "");
     }

@@ -354,9 +354,9 @@ static int check_filter(const struct settings *settings, struct error *err)
     struct str kinds;
     bool known = !settings->kind;
     str_init(&kinds);
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        if (verdict_is_finding((enum verdict_kind)kind)) {
-            const char *name = verdict_name((enum verdict_kind)kind);
+    for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
+        if (verdict_is_finding(kind)) {
+            const char *name = verdict_name(kind);
             known |= settings->kind && text_equal(name, settings->kind);
             str_printf(&kinds, "%s%s", kinds.length ? ", " : "", name);
         }

@@ -1,7 +1,7 @@
 /* assay replay: runs past findings again. */
 #include "base/json.h"
 #include "cli/common.h"
-#include "conform/replay.h"
+#include "findings/replay.h"
 #include "report/junit.h"
 #include "report/text_table.h"
 
@@ -152,6 +152,7 @@ static int run_group(struct replay *replay, const struct settings *settings, con
     struct conform_options options = {
         .tolerance = {.rtol = 1e-3, .atol = 1e-5, .scale = 1e-5},
         .progress = true,
+        .look_up = known_look_up,
         .known = known,
     };
     int status = session_open(&session, &common, 1, true, err);

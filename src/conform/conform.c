@@ -329,7 +329,7 @@ static void conclude(struct work *work, struct flight *flight)
     struct sample_verdicts verdicts;
     sample_verdicts_init(&verdicts, &conform->arena, work->panel);
     verdicts.tolerance = &work->options->tolerance;
-    verdicts.look_up = work->options->known ? known_look_up : NULL;
+    verdicts.look_up = work->options->look_up;
     verdicts.known = work->options->known;
     for (size_t set = 0; set < flight->loaded.sets; set++) {
         if (judged)

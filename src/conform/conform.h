@@ -12,7 +12,6 @@
 
 #include "case/backend_suite.h"
 #include "engine/panel.h"
-#include "findings/known_issues.h"
 #include "judge/golden.h"
 #include "trial/sample_verdicts.h"
 
@@ -89,7 +88,8 @@ struct conform_options {
     size_t window;       /* most cases in memory; 0: 32 */
     size_t window_bytes; /* most bytes of them; 0: 1 GiB; a single case may exceed it */
     bool progress;
-    const struct known_issues *known; /* must outlive the conform; NULL: none */
+    sample_look_up *look_up; /* for known issues, see struct sample_verdicts; NULL: none are known */
+    const void *known;       /* its context, which must outlive the conform */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include "locate/node_verdict.h"
 #include "locate/fault_search.h"
 #include "model/build.h"
+#include "ops/op.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -64,7 +65,7 @@ int place_layer(const struct decoder *decoder, const struct model_index *index, 
 
 /* --- Heads --- */
 
-/* Whether the node's result is cut into heads: a Reshape that a Transpose follows. */
+/* Whether the node's result is cut into heads: it is reshaped, and its axes are put into another order. */
 static bool is_cut_into_heads(const struct model_index *index, size_t node)
 {
     const Onnx__NodeProto *proto = index->model->graph->node[node];
@@ -73,7 +74,7 @@ static bool is_cut_into_heads(const struct model_index *index, size_t node)
         if (!value || value->consumers != 1)
             return false;
         proto = index->model->graph->node[value->consumer[0]];
-        if (strcmp(proto->op_type, depth ? "Transpose" : "Reshape") != 0)
+        if (!op_has(proto, depth ? OP_PERMUTES : OP_RESHAPES))
             return false;
     }
     return true;
@@ -89,7 +90,7 @@ int64_t place_head(const struct decoder *decoder, const struct model_index *inde
     for (int i = 0; i < shape->rank; i++)
         if (d[i] < 1)
             return -1;
-    bool rows_first = strcmp(proto->op_type, "Reshape") == 0 && shape->rank == 4 && d[3] == decoder->size;
+    bool rows_first = op_has(proto, OP_RESHAPES) && shape->rank == 4 && d[3] == decoder->size;
     if (shape->rank == 4 && d[1] % kv == 0 && !rows_first) { /* [batch, heads, rows, size] */
         *heads = d[1];
         return at / (d[2] * d[3]) % d[1];
@@ -216,8 +217,9 @@ static size_t logits_node(const struct model_index *index, const char *logits)
     const struct index_value *value = model_index_find(index, logits);
     for (size_t steps = 0; value && value->source == SOURCE_NODE && steps < index->count; steps++) {
         const Onnx__NodeProto *node = index->model->graph->node[value->number];
-        bool moves = strcmp(node->op_type, "Cast") == 0 || strcmp(node->op_type, "Identity") == 0;
-        if (!moves || node->n_input != 1)
+        const struct op *op = op_of(node);
+        bool copies = op && op->work == WORK_MOVES && op->result == RESULT_LIKE_INPUT;
+        if (!(copies || op_has(node, OP_CASTS)) || node->n_input != 1)
             return value->number;
         value = model_index_find(index, node->input[0]);
     }

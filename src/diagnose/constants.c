@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of nodes that are added. */
+/* What the names of added nodes begin with. */
 #define ADDED "constants_"
 
 enum {
-    SECONDS = 60, /* for a machine that has much else to do */
-    LARGE = 16,   /* nodes: what cures a larger model need not be about its cause */
+    SECONDS = 60, /* seconds, ample for a machine that is busy */
+    LARGE = 16,   /* nodes: a change that cures a larger model may have nothing to do with the cause */
 };
 
 /* Adds a value to the inputs of the case. */
@@ -82,7 +82,8 @@ struct test_case *constants_with_variables(const struct test_case *test)
     return other ? changed_finish(other, added) : NULL;
 }
 
-/* Of the nodes' marks: whether the value is a weight, or computed of constants alone. */
+/* Whether the value is a weight, or computed from constants alone. constant: of each node, whether it
+ * computes on constants alone. */
 static bool is_constant(const bool *constant, const struct index_value *value)
 {
     return value->source == SOURCE_INITIALIZER || (value->source == SOURCE_NODE && constant[value->number]);
@@ -180,7 +181,7 @@ static bool cast_input(struct test_case *test, struct model *model, const char *
     return false;
 }
 
-/* The model from value `name` on, which is an input of it. */
+/* The part of the model that is computed from value `name`, which becomes its input. */
 static struct test_case *cut_behind(const struct test_case *test, const struct model_index *index,
                                     const char *name, struct tensor *tensor, bool cast)
 {
@@ -230,7 +231,7 @@ struct test_case *constants_fed(const struct test_case *test, size_t node, bool 
     return fed;
 }
 
-/* Whether the node does not compute on constants alone, and is of the operator; NULL: of any. */
+/* Whether the node is of this operator (NULL: of any) and does not compute on constants alone. */
 static bool takes(const struct model_index *index, const bool *constant, size_t node,
                   const char *operator_name)
 {
@@ -248,7 +249,7 @@ static const Onnx__NodeProto *taker_of(const struct model_index *index, const bo
     return NULL;
 }
 
-/* The nodes that take the value get the constant. */
+/* Gives the constant to the nodes that take the value. */
 static void give(const struct model_index *index, const bool *constant, const struct index_value *value,
                  const char *operator_name, struct model *model, const struct tensor *tensor)
 {
@@ -263,7 +264,7 @@ static void give(const struct model_index *index, const bool *constant, const st
     }
 }
 
-/* Adds what nodes compute of constants alone, and others take, to the constants of the model. */
+/* What nodes compute from constants alone, and other nodes take, becomes constants of the model. */
 static int fold(const struct test_case *test, const struct model_index *index, const bool *constant,
                 const char *operator_name, struct model *model, const char **taker)
 {
@@ -303,7 +304,7 @@ static bool is_needed(const struct model_index *index, size_t node, const bool *
     return needed;
 }
 
-/* Takes the nodes on constants away whose results nothing takes any more. */
+/* Removes the nodes on constants whose results no node takes any more. */
 static int drop_unused(struct model *model, const bool *constant)
 {
     Onnx__GraphProto *graph = model->graph;
@@ -371,7 +372,7 @@ struct test_case *constants_opened(const struct test_case *test)
     return other ? changed_finish(other, opened) : NULL;
 }
 
-/* The case in an equivalent form, as if it had never been another; NULL when the rule does not apply. */
+/* The case in an equivalent form, without a trace of the rewriting; NULL when the rule does not apply. */
 static struct test_case *rewritten_alone(struct test_case *test, const char *step)
 {
     struct test_case *rewritten = NULL, *alone = NULL;
@@ -390,7 +391,7 @@ struct test_case *constants_rewritten(struct test_case *test, const char *rule, 
 {
     struct str step;
     str_init(&step);
-    str_printf(&step, "%s@%s", rule, value);
+    rewriting_step(&step, rule, value);
     struct test_case *alone = rewritten_alone(test, step.data);
     str_release(&step);
     return alone;
@@ -416,7 +417,7 @@ static bool is_cured_by_rule(const struct experiment *how, const char *rule, con
     bool cured = false;
     if (rewriting_steps(&steps, how->base, &choice, NULL) == 0)
         for (size_t i = 0; i < steps.count && !cured && clock_seconds() - start < SECONDS; i++) {
-            cured = experiment_right(how, rewritten_alone(how->base, steps.steps[i]));
+            cured = experiment_ask_right(how, rewritten_alone(how->base, steps.steps[i]));
             *cure = cured ? arena_strdup(&how->evidence->arena, steps.steps[i]) : NULL;
         }
     rewriting_steps_free(&steps);
@@ -438,38 +439,39 @@ bool constants_other_type(const struct experiment *how)
     return is_cured_by_rule(how, "other-type", &cure);
 }
 
-/* Whether all that the first node of the case lacks is a variable: it is right with one in the place of its
- * first constant. Where rows in the place of lists are right, these are what matters. */
+/* Whether the first node of the case fails only for lack of a variable: it is right with a variable in place
+ * of its first constant. It does not count where rows in place of lists are right as well: then the lists are
+ * what fails. */
 static bool lacks_variable(const struct experiment *how, const struct test_case *alone)
 {
-    return (experiment_right(how, constants_fed(alone, 0, false)) ||
-            experiment_right(how, constants_fed(alone, 0, true))) &&
-           !experiment_right(how, lists_as_rows(alone));
+    return (experiment_ask_right(how, constants_fed(alone, 0, false)) ||
+            experiment_ask_right(how, constants_fed(alone, 0, true))) &&
+           !experiment_ask_right(how, lists_as_rows(alone));
 }
 
-/* Whether the node gives no answer on constants alone, even where they are right, for lack of a variable. */
+/* Whether the node by itself, on the right constants, gives no answer for lack of a variable. */
 static bool fails_on_constants(const struct experiment *how, const struct node_values *values, size_t node)
 {
     struct test_case *alone = node_alone(values, node, false);
-    enum answer answer = alone ? experiment_answer(how, test_case_share(alone)) : ANSWER_UNKNOWN;
+    enum answer answer = alone ? experiment_ask(how, test_case_share(alone)) : ANSWER_UNKNOWN;
     bool fails = (answer == ANSWER_SAME || answer == ANSWER_FAILURE) && lacks_variable(how, alone);
     test_case_free(alone);
     return fails;
 }
 
-/* Whether the node is wrong on constants alone, or fails in another way than the case and not for lack of a
- * variable. */
+/* Whether the node by itself is wrong on constants alone, or fails there in another way than the case, and
+ * not for lack of a variable. */
 static bool folds_wrong_alone(const struct experiment *how, const struct node_values *values, size_t node)
 {
     struct test_case *alone = node_alone(values, node, false);
-    enum answer answer = alone ? experiment_answer(how, test_case_share(alone)) : ANSWER_UNKNOWN;
+    enum answer answer = alone ? experiment_ask(how, test_case_share(alone)) : ANSWER_UNKNOWN;
     bool wrong = answer == ANSWER_WRONG || (answer == ANSWER_FAILURE && !lacks_variable(how, alone));
     test_case_free(alone);
     return wrong;
 }
 
-/* Whether some node does: then it is no variable that lacks, and a node behind it that is fed only does
- * without it. */
+/* Whether some node folds wrong alone. Then it is to blame, and not the lack of a variable: to feed a node
+ * behind it only takes it out of the way. */
 static bool folds_wrong(const struct experiment *how, const struct test_case *test)
 {
     const struct model *model = test_case_model(test, NULL);
@@ -486,8 +488,9 @@ static bool folds_wrong(const struct experiment *how, const struct test_case *te
     return wrong;
 }
 
-/* Of no answer, any answer is the cure, and so is another failure: they are other bugs. *proved: the node
- * that is fed fails on constants alone by itself, whatever those in front of it make. */
+/* Where the case gets no answer, any answer counts as cured, and so does another failure, which is another
+ * bug. *proved: the node that is fed fails on constants alone by itself too, whatever the nodes in front of
+ * it make. */
 static bool is_cured_by_feeding(const struct experiment *how, const struct test_case *test, bool *proved)
 {
     const struct model *model = test_case_model(test, NULL);
@@ -497,7 +500,7 @@ static bool is_cured_by_feeding(const struct experiment *how, const struct test_
     for (size_t i = 0; !*proved && i < model->graph->n_node && clock_seconds() - start < SECONDS; i++) {
         bool fed = false;
         for (int cast = 0; cast < 2 && !fed; cast++) /* the engine may have no inputs of that type */
-            fed = experiment_answer(how, constants_fed(test, i, cast)) >= ANSWER_FAILURE;
+            fed = experiment_ask(how, constants_fed(test, i, cast)) >= ANSWER_FAILURE;
         cured |= fed;
         *proved = fed && values && fails_on_constants(how, values, i);
     }
@@ -508,14 +511,14 @@ static bool is_cured_by_feeding(const struct experiment *how, const struct test_
 static struct test_case *base_of(const struct experiment *how, struct test_case *test, bool *fed)
 {
     struct test_case *with = constants_with_variables(test);
-    enum answer answer = with ? experiment_answer(how, test_case_share(with)) : ANSWER_UNKNOWN;
+    enum answer answer = with ? experiment_ask(how, test_case_share(with)) : ANSWER_UNKNOWN;
     if (constants_alone(test) && (answer == ANSWER_WRONG || answer == ANSWER_RIGHT)) {
         test_case_free(with);
         return NULL;
     }
     bool proved = false, cured = is_cured_by_feeding(how, test, &proved) ||
                                  (answer == ANSWER_SAME && is_cured_by_feeding(how, with, &proved));
-    /* Behind constants a node on variables may fail for what they are. */
+    /* A node on variables behind constants may fail for the values of these. */
     *fed = cured && (proved || (constants_alone(test) && !folds_wrong(how, test)));
     if (answer == ANSWER_SAME && !test->n_inputs)
         return with;
@@ -527,11 +530,12 @@ struct test_case *constants_base(const struct experiment *how, bool *fed)
 {
     struct test_case *test = how->done->test;
     *fed = false;
-    if (!how->message || experiment_answer(how, unrelated_constant()) == ANSWER_SAME)
+    if (!how->message || experiment_ask(how, unrelated_constant()) == ANSWER_SAME)
         return test_case_share(test);
     struct test_case *filled = constants_alone(test) ? changed_filled(test) : NULL;
-    bool no_matter = filled && experiment_answer(how, test_case_share(filled)) == ANSWER_SAME;
-    struct test_case *base = base_of(how, no_matter ? filled : test, fed); /* that it is empty is no matter */
+    bool no_matter = filled && experiment_ask(how, test_case_share(filled)) == ANSWER_SAME;
+    struct test_case *base =
+        base_of(how, no_matter ? filled : test, fed); /* it does not matter that it is empty */
     test_case_free(filled);
     return base;
 }
@@ -542,7 +546,7 @@ static bool is_of_integers(enum dtype type)
            type == DTYPE_INT32 || type == DTYPE_UINT32;
 }
 
-/* The numbers in float32. False when there are none, or they are others then. */
+/* The numbers in float32. False when there are none, or when some are not exact there. */
 static bool to_floats(const struct tensor *integers, struct tensor *floats)
 {
     bool same = integers->count > 0;
@@ -557,7 +561,7 @@ static bool to_floats(const struct tensor *integers, struct tensor *floats)
     return same;
 }
 
-/* The constant becomes one of float32, which a Cast in front of all other nodes makes what it was. */
+/* The constant becomes one of float32, and a Cast in front of all other nodes gives it its former type. */
 static struct test_case *by_cast(const struct test_case *test, const char *name, const struct tensor *floats,
                                  enum dtype type)
 {
@@ -634,14 +638,15 @@ bool constants_wanted(const struct experiment *how)
         test_case_free(test);
     }
     bool open = base && is_given(base, node->input[1]) && !text_equal(node->input[1], node->input[0]);
-    bool wanted = open && !experiment_right(how, test_case_share(base)) &&
-                  experiment_right(how, constants_rewritten(base, "input-as-initializer", node->input[1]));
+    bool wanted =
+        open && !experiment_ask_right(how, test_case_share(base)) &&
+        experiment_ask_right(how, constants_rewritten(base, "input-as-initializer", node->input[1]));
     test_case_free(base);
     return wanted;
 }
 
-/* Whether the failure is gone when constants that the engine has to compute are given. Those that nodes of
- * one operator take tell most; in a large model, they alone do. */
+/* Whether the failure is gone when the engine is given constants that it would have to compute. To give them
+ * to the nodes of one operator tells most; in a large model only that is tried. */
 static bool fold_constants_of(const struct experiment *how, const struct test_case *test)
 {
     const Onnx__GraphProto *graph = test_case_model(test, NULL)->graph;
@@ -654,23 +659,23 @@ static bool fold_constants_of(const struct experiment *how, const struct test_ca
         if (last && text_equal(title, last))
             continue;
         last = title;
-        found = experiment_right(how, constants_folded(test, title, &taker));
+        found = experiment_ask_right(how, constants_folded(test, title, &taker));
     }
     if (!found && graph->n_node > 1 && graph->n_node <= LARGE)
-        found = experiment_right(how, constants_folded(test, NULL, &taker));
+        found = experiment_ask_right(how, constants_folded(test, NULL, &taker));
     if (found)
         how->evidence->computed = arena_strdup(&how->evidence->arena, taker);
     return found;
 }
 
-/* A model without inputs is the same with them where it fails alike; then there are nodes that take
- * constants and compute something else. */
+/* A model without inputs is looked at with its constants as inputs where it fails alike: only then are there
+ * nodes that take constants and compute on something else as well. */
 bool constants_computed(const struct experiment *how)
 {
     const struct test_case *test = trial_done_subject(how->done, 0);
     bool found = fold_constants_of(how, test);
     struct test_case *opened = !found && how->message ? constants_opened(test) : NULL;
-    if (opened && experiment_answer(how, test_case_share(opened)) == ANSWER_SAME)
+    if (opened && experiment_ask(how, test_case_share(opened)) == ANSWER_SAME)
         found = fold_constants_of(how, opened);
     test_case_free(opened);
     return found;

@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-    CAUSE_SECONDS = 60, /* for a machine that has much else to do */
-    LARGE = 16,         /* nodes: what cures a larger model need not be about its cause */
+    CAUSE_SECONDS = 60, /* seconds, ample for a machine that is busy */
+    LARGE = 16,         /* nodes: a change that cures a larger model may have nothing to do with the cause */
 };
 
 static void show(const struct experiment *how, enum evidence_bit bit, bool shown)
@@ -26,8 +26,8 @@ static void show(const struct experiment *how, enum evidence_bit bit, bool shown
         how->evidence->shown |= EVIDENCE(bit);
 }
 
-/* The words of a list, such as activations, each of which must be there for the failure, with commas between
- * them; "" when it is no list of words, or none is to blame by itself. *count of them. */
+/* The words of a list, such as activations, that the failure needs, with commas between them, and in *count
+ * how many there are. "" when the value is no list of words, or when no single word is to blame. */
 static const char *words_to_blame(const struct experiment *how, const struct test_case *test,
                                   const struct cause_value *list, size_t *count)
 {
@@ -40,16 +40,16 @@ static const char *words_to_blame(const struct experiment *how, const struct tes
     *count = 0;
     for (char *word = strtok_r(text, ",", &save); word; word = strtok_r(NULL, ",", &save), index++)
         if (!strstr(words.data, word) &&
-            experiment_right(how, changed_word(test, list->node, list->parameter, index, plain[0])) &&
-            experiment_right(how, changed_word(test, list->node, list->parameter, index, plain[1])))
+            experiment_ask_right(how, changed_word(test, list->node, list->parameter, index, plain[0])) &&
+            experiment_ask_right(how, changed_word(test, list->node, list->parameter, index, plain[1])))
             str_printf(&words, "%s%s", (*count)++ ? "," : "", word);
     const char *blamed = arena_strdup(arena, words.data);
     str_release(&words);
     return blamed;
 }
 
-/* Where other data does not show the failure, a parameter is not certain, but a single word of a list is: the
- * others keep it. */
+/* A parameter is not certain where other data does not show the failure. A single word of a list is: with
+ * other words in its place the failure is gone, and the other words do not matter. */
 static void note_parameter(const struct experiment *how, const struct test_case *test,
                            const struct cause *cause)
 {
@@ -101,8 +101,8 @@ static const char *passes_of(const struct experiment *how)
     return NULL;
 }
 
-/* The pass that the engine itself names as the place where it failed, as in "FuseReluClip::Apply"; NULL when
- * it names none. A pass in front may be all that brings the nodes together. */
+/* The pass in which the engine says that it failed, as in "FuseReluClip::Apply"; NULL when it names none.
+ * Another pass without which the failure is gone may only have brought the nodes together. */
 static const char *named_pass(const struct experiment *how, const char *message, struct arena *arena)
 {
     char *names = arena_strdup(arena, passes_of(how)), *save = NULL;
@@ -131,8 +131,8 @@ static void leave_out_passes(const struct experiment *how)
     bisect_release(&bisect);
 }
 
-/* What the engine says computed the nodes at fault. An engine that gave no answer would give none once more.
- */
+/* What the engine says computed the nodes at fault. An engine that gave no answer is not asked: it would give
+ * none again. */
 static void note_kernel(const struct experiment *how)
 {
     struct finding_evidence *evidence = how->evidence;
@@ -172,9 +172,8 @@ static int work_of(const Onnx__NodeProto *node)
     return op ? (int)op->work : WORK_ELEMENTS;
 }
 
-/* The operator that does most of the work, if one does. What a pass fuses with it, or moves across it,
- * varies.
- */
+/* The operator that does most of the work, if one does. Which others a pass fuses with it, or moves across
+ * it, differs from finding to finding. */
 static void note_main(const struct model *model, struct finding_evidence *evidence)
 {
     const char *main = "";
@@ -189,7 +188,7 @@ static void note_main(const struct model *model, struct finding_evidence *eviden
     evidence->main = arena_strdup(&evidence->arena, main);
 }
 
-/* Of what kind results are. Where an input alone is empty, that need not be what matters. */
+/* Notes when right results are empty or scalars. An empty input alone is not noted, as it need not matter. */
 static void note_results(const struct experiment *how)
 {
     const struct trial_done *done = how->done;
@@ -209,13 +208,14 @@ static bool is_cured(const struct experiment *how, const struct cause_row *row)
         ((row->cured & CURED_BY_FAILURE) && how->message) || ((row->cured & CURED_BY_LIFE) && how->deadly);
     struct experiment own = *how;
     own.of_numbers &= !(row->cured & CURED_BY_FORM);
-    if (experiment_answer(&own, row->make(how->base)) < (failure ? ANSWER_FAILURE : ANSWER_RIGHT))
+    if (experiment_ask(&own, row->make(how->base)) < (failure ? ANSWER_FAILURE : ANSWER_RIGHT))
         return false;
     struct test_case *other = row->also ? row->also(how->base) : NULL;
-    return !other || experiment_right(how, other);
+    return !other || experiment_ask_right(how, other);
 }
 
-/* The experiments of the table. Without a case to change, those that ask of the finding itself are made. */
+/* Makes the experiments of the table. Without a case to change, only those about the finding itself are
+ * made. */
 static void run_table(const struct experiment *how)
 {
     for (int late = 0; late < 2; late++)
@@ -298,7 +298,7 @@ char *diagnose(const struct panel *panel, struct registry *registry, const struc
         return text;
     if (!large)
         return run_on(&how, done);
-    struct signature signature; /* what tells of the cause of a large model, too */
+    struct signature signature; /* this tells about the cause of a large model as well */
     struct experiment own = prepared(&how, done, &signature);
     show(&own, CURED_COMPUTED, constants_computed(&own));
     return NULL;

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Far from what another rounding or type makes of a number, and near to any other number of a small case. */
+/* Larger than the error of any rounding or narrower type, and smaller than the distance between two numbers
+ * of a small case. */
 #define NEAR 1e-3L
 
 bool experiment_try(const struct experiment *how, struct test_case *test, bool settle,
@@ -61,7 +62,7 @@ static bool is_near(const struct tensor *right, const struct tensor *got)
 bool experiment_right_but_for_type(const struct trial_done *done)
 {
     const struct result *right = &done->reference, *got = &done->results[0];
-    if (done->judgement.verdicts[0].kind != VERDICT_DTYPE || got->count != right->count)
+    if (verdict_row(done->judgement.verdicts[0].kind)->kin != KIN_TYPE || got->count != right->count)
         return false;
     for (size_t i = 0; i < got->count; i++)
         if (got->outputs[i].kind != VALUE_TENSOR || right->outputs[i].kind != VALUE_TENSOR ||
@@ -88,13 +89,13 @@ void experiment_message(const struct experiment *how, const struct trial_done *d
         signature->message[0] = '\0';
 }
 
-/* Past the marks that tell, once each, that a message was passed on. */
+/* Skips the marks '>', each of which tells that the message was passed on once. */
 static const char *skip_marks(const char *message)
 {
     return message + strspn(message, "> ");
 }
 
-/* Of messages that are cut off, what is there of both counts. */
+/* A message may be cut off: then only the part that both have is compared. */
 static bool same_words(const char *a, const char *b)
 {
     const char *first = skip_marks(a), *second = skip_marks(b);
@@ -109,20 +110,21 @@ static enum answer answer_of(const struct experiment *how, const struct trial_do
 {
     enum verdict_kind kind = done->judgement.verdicts[0].kind;
     struct signature signature;
-    /* Zeros alone, or elements of which ONNX says nothing, are no evidence of right numbers, but of an
-     * answer, and of its shape. */
+    /* An answer of zeros alone, or of elements that ONNX leaves unspecified, is no evidence that the numbers
+     * are right, but it shows that there is an answer of the right shape. */
     bool formal =
-        !how->of_numbers && ((kind == VERDICT_MISTRUSTED && done->judgement.verdicts[0].no_evidence) ||
+        !how->of_numbers && ((verdict_is(kind, CLASS_DOUBT) && done->judgement.verdicts[0].no_evidence) ||
                              (verdict_is(kind, CLASS_UNJUDGED) && has_right_form(done)));
     if (verdict_is(kind, CLASS_AGREES) || formal || (!how->of_type && experiment_right_but_for_type(done)))
         return ANSWER_RIGHT;
     if (verdict_is(kind, CLASS_DEVIATES))
         return ANSWER_WRONG;
     if (how->deadly && verdict_is(kind, CLASS_OPEN) && !experiment_answered(done))
-        return experiment_died(done) ? ANSWER_UNKNOWN : ANSWER_FAILURE; /* refused, as it may be */
+        return experiment_died(done) ? ANSWER_UNKNOWN
+                                     : ANSWER_FAILURE; /* the engine may refuse such a case */
     if (!how->message)
         return ANSWER_UNKNOWN;
-    if (experiment_answered(done)) /* which cannot be judged; any is more than none */
+    if (experiment_answered(done)) /* it cannot be judged, but any answer is more than none */
         return ANSWER_WRONG;
     experiment_message(how, done, &signature);
     if (!*signature.message)
@@ -130,7 +132,7 @@ static enum answer answer_of(const struct experiment *how, const struct trial_do
     return same_words(signature.message, how->message) ? ANSWER_SAME : ANSWER_FAILURE;
 }
 
-enum answer experiment_answer(const struct experiment *how, struct test_case *test)
+enum answer experiment_ask(const struct experiment *how, struct test_case *test)
 {
     struct trial_done done;
     enum answer answer = ANSWER_UNKNOWN;
@@ -141,7 +143,7 @@ enum answer experiment_answer(const struct experiment *how, struct test_case *te
     return answer;
 }
 
-bool experiment_right(const struct experiment *how, struct test_case *test)
+bool experiment_ask_right(const struct experiment *how, struct test_case *test)
 {
-    return experiment_answer(how, test) == ANSWER_RIGHT;
+    return experiment_ask(how, test) == ANSWER_RIGHT;
 }

@@ -12,18 +12,19 @@ struct experiment {
     const struct panel *panel;     /* the engine in question is the first of it */
     struct registry *registry;     /* NULL: passes are not looked for */
     const struct trial_done *done; /* the failure */
-    struct test_case *base; /* the case to change, which fails alike; the runner may choose another form */
+    struct test_case *base; /* the case to change; it may be another form of the finding's case that fails
+                               alike (constants_base) */
     bool deadly;            /* the case ends the engine */
     bool of_numbers;        /* the answer has wrong numbers */
     bool of_type;           /* the answer is of a wrong element type */
-    bool fed;               /* a node on constants alone is what fails (constants_base) */
+    bool fed;               /* what fails is a node on constants alone (constants_base) */
     const char *message;    /* as in the signature, when there is no answer; else NULL */
     struct finding_evidence *evidence; /* what is found on the way */
 };
 
-/* Runs the case, in a fresh process where the finding is a death: what ends an engine may have spoilt its
- * memory for the next case. settle: see trial/trial.h. Gives up the case, which may be NULL. False when it
- * cannot be run; else the caller releases *done. */
+/* Runs the case; in a fresh process where the finding is the end of one, because memory that was damaged
+ * before may change what happens. settle: see trial/trial.h. The case, which may be NULL, is given up. False
+ * when it cannot be run; otherwise the caller releases *done. */
 bool experiment_try(const struct experiment *how, struct test_case *test, bool settle,
                     struct trial_done *done);
 
@@ -31,14 +32,15 @@ bool experiment_try(const struct experiment *how, struct test_case *test, bool s
 enum answer {
     ANSWER_UNKNOWN, /* not asked, or it cannot be judged, or the engine says that it lacks something */
     ANSWER_SAME,    /* refused, or the engine ended, as on the case itself */
-    ANSWER_FAILURE, /* the same in another way */
+    ANSWER_FAILURE, /* refused, or the engine ended, in another way */
     ANSWER_WRONG,
     ANSWER_RIGHT
 };
 
-/* What the engine makes of the case. Gives up the case, which may be NULL. */
-enum answer experiment_answer(const struct experiment *how, struct test_case *test);
-bool experiment_right(const struct experiment *how, struct test_case *test);
+/* Asks the engine for the case, which may be NULL and is given up: how it answers, and whether it is
+ * right. */
+enum answer experiment_ask(const struct experiment *how, struct test_case *test);
+bool experiment_ask_right(const struct experiment *how, struct test_case *test);
 
 /* The message of a case without an answer, as in its signature; "" when there is an answer. */
 struct signature;

@@ -10,7 +10,7 @@
 #include "locate/param_change.h"
 #include "model/build.h"
 #include "model/edit.h"
-#include "ops/op.h"
+#include "ops/param_value.h"
 
 #include <string.h>
 
@@ -32,8 +32,8 @@ static bool make_column(struct tensor *tensor)
     return list;
 }
 
-/* Whether a node takes the value as a parameter; indices, of which some operators need as many dimensions as
- * of the data, may count as data. */
+/* Whether a node takes the value as a parameter. With but_indices, indices count as data, because some
+ * operators need them to have as many dimensions as the data. */
 static bool is_parameter(const struct model *model, const char *name, bool but_indices)
 {
     for (size_t i = 0; i < model->graph->n_node; i++) {
@@ -41,10 +41,9 @@ static bool is_parameter(const struct model *model, const char *name, bool but_i
         const struct op *op = op_of(node);
         if (op && op->work == WORK_ELEMENTS && op->data == DATA_ALL) /* the exponent of Pow is an operand */
             continue;
-        for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-            if (param->kind == PARAM_INPUT && param->input < node->n_input &&
-                text_equal(node->input[param->input], name) &&
-                !(but_indices && text_equal(param->name, "indices")))
+        const struct op_param *param = NULL;
+        while ((param = param_taken(node, name, param)))
+            if (!but_indices || !text_equal(param->name, "indices"))
                 return true;
     }
     return false;
@@ -146,7 +145,7 @@ struct test_case *lists_as_columns(const struct test_case *test, enum list_choic
     return other;
 }
 
-/* Of scalars nothing is changed: they may be at fault for themselves. */
+/* Scalars are not changed: they may be at fault themselves. */
 static bool add_last_dim(struct tensor *tensor)
 {
     struct shape *shape = &tensor->shape;
@@ -166,7 +165,7 @@ static bool add_first_dim(struct tensor *tensor)
     return true;
 }
 
-/* Whether some input or constant that is no parameter is a list. */
+/* Whether some input or constant is a list and no parameter. */
 static bool has_list(const struct test_case *test, const struct model *model)
 {
     for (size_t i = 0; i < test->n_inputs; i++)
@@ -234,8 +233,8 @@ static bool is_taken(const struct model *model, const char *value)
     return false;
 }
 
-/* Appends a Reshape, whose result is taken in the place of the value; false when that is no list, or nothing
- * takes it as data. */
+/* Appends a Reshape of the value, whose result the nodes take instead. False when the value is no list, or no
+ * node takes it as data. */
 static bool reshape(const struct node_values *values, struct model *model, const char *value,
                     enum made_form form)
 {
@@ -280,13 +279,14 @@ struct test_case *lists_made_as(const struct node_values *values, size_t node, e
     return changed_if_same_elements(test, changed_finish(other, changed && !model_sort_nodes(model, NULL)));
 }
 
-/* Agreement that is no evidence, such as all zeros, will do: it is held against the answer to lists. */
+/* Agreement that is no evidence, such as all zeros, is enough, because it is compared with the answer to
+ * lists. */
 static bool is_right_of_columns(const struct experiment *how, const struct trial_done *done)
 {
     const struct verdict *verdict = &done->judgement.verdicts[0];
     return verdict_is(verdict->kind, CLASS_AGREES) ||
            (!how->of_type && experiment_right_but_for_type(done)) ||
-           (verdict->kind == VERDICT_MISTRUSTED && verdict->no_evidence);
+           (verdict_is(verdict->kind, CLASS_DOUBT) && verdict->no_evidence);
 }
 
 /* Whether the engine gave the same elements, in whatever shape. */
@@ -339,7 +339,7 @@ static bool are_refused_alike(const struct experiment *how, const struct trial_d
     return alike;
 }
 
-/* Whether the engine makes something else of rows: refusing them, too, is another matter. */
+/* Whether the engine treats rows differently. That it refuses them as well has another cause. */
 static bool differs_with_rows(const struct experiment *how)
 {
     const struct trial_done *lists = how->done;
@@ -351,8 +351,8 @@ static bool differs_with_rows(const struct experiment *how)
     return differs;
 }
 
-/* Some engines have constants as they should be. What gives a scalar gives none with columns, which may be
- * why they are not refused. */
+/* Some engines read constants correctly and only inputs as columns. A case that gives a scalar gives none
+ * with columns, which alone may be why the engine does not refuse them. */
 static bool explains(const struct experiment *how, enum list_choice which)
 {
     const struct trial_done *done = how->done;
@@ -375,20 +375,20 @@ static bool explains(const struct experiment *how, enum list_choice which)
 
 bool lists_taken_for_columns(const struct experiment *how)
 {
-    /* In models of several nodes indices may be computed, which is another matter. */
+    /* In models of several nodes indices may be computed, which would be another cause. */
     bool one = test_case_model(trial_done_subject(how->done, 0), NULL)->graph->n_node == 1;
     return explains(how, LISTS_CONSTANTS) || explains(how, LISTS_INPUTS) ||
            (one && explains(how, LISTS_INDICES));
 }
 
-/* Whether rows or columns in the place of lists that nodes make are the cure, and not the node that makes
- * rows or columns of them. */
+/* Whether the cure is that lists made by nodes become rows or columns, and not the additional node that
+ * reshapes them. */
 static bool is_cured_of_lists(const struct experiment *how, const struct node_values *values, size_t node)
 {
-    if (!experiment_right(how, lists_made_as(values, node, MADE_ROWS)) &&
-        !experiment_right(how, lists_made_as(values, node, MADE_COLUMNS)))
+    if (!experiment_ask_right(how, lists_made_as(values, node, MADE_ROWS)) &&
+        !experiment_ask_right(how, lists_made_as(values, node, MADE_COLUMNS)))
         return false;
-    enum answer control = experiment_answer(how, lists_made_as(values, node, MADE_LISTS));
+    enum answer control = experiment_ask(how, lists_made_as(values, node, MADE_LISTS));
     return control != ANSWER_UNKNOWN && control != ANSWER_RIGHT;
 }
 
@@ -407,8 +407,8 @@ bool lists_made_are_cured(const struct experiment *how)
     return cured;
 }
 
-/* The case with inputs that are parameters, such as indices, as constants, where it fails alike: an engine
- * may have no inputs of their type, which is another matter. */
+/* The case with parameters, such as indices, as constants instead of inputs, if it fails alike: that an
+ * engine has no inputs of their type would be another cause. */
 static struct test_case *without_given_parameters(const struct experiment *how, struct test_case *test)
 {
     const struct model *model = test_case_model(test, NULL);
@@ -417,7 +417,7 @@ static struct test_case *without_given_parameters(const struct experiment *how, 
         if (!lists_is_parameter(model, test->inputs[i].name))
             continue;
         struct test_case *other = constants_rewritten(base, "input-as-initializer", test->inputs[i].name);
-        if (other && experiment_answer(how, test_case_share(other)) == ANSWER_SAME) {
+        if (other && experiment_ask(how, test_case_share(other)) == ANSWER_SAME) {
             test_case_free(base);
             base = other;
         } else
@@ -426,8 +426,8 @@ static struct test_case *without_given_parameters(const struct experiment *how, 
     return base;
 }
 
-/* Of answers, and of
- * several nodes, that proves too little: broadcasting and fusing hang on the number of dimensions, too. */
+/* For wrong answers and for several nodes this proves too little, because broadcasting and fusing depend on
+ * the number of dimensions as well. */
 bool lists_cured_by_dimension(const struct experiment *how)
 {
     struct test_case *test = how->done->test;
@@ -437,7 +437,7 @@ bool lists_cured_by_dimension(const struct experiment *how)
     struct test_case *base = without_given_parameters(how, test);
     bool cured = false;
     for (int way = 0; way < 4 && !cured; way++)
-        cured = experiment_right(how, lists_deeper(base, way % 2, way / 2));
+        cured = experiment_ask_right(how, lists_deeper(base, way % 2, way / 2));
     test_case_free(base);
     return cured;
 }

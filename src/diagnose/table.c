@@ -15,14 +15,14 @@ enum {
     ANSWER = NUMBERS | SHAPE | TYPE,
 };
 
-/* Lists are what matters. */
+/* The failure needs lists. */
 #define OF_LISTS (B(CURED_COLUMNS) | B(CURED_MADE_LISTS) | B(CURED_DEEPER))
 
-/* Classes of inputs narrower than that of lists, or of constants, whose lack cures as well. */
+/* Cures that name a narrower class of inputs than lists or constants. */
 #define NARROWER \
     (B(CURED_AXES_SORTED) | B(CURED_FILLED) | B(CURED_FINITE) | B(CURED_OTHER_TYPE) | B(CURED_RANKED))
 
-/* Something of the inputs is what matters, so that it is no matter of the outputs. */
+/* The failure needs something about the inputs, so the outputs do not matter. */
 #define OF_INPUTS                                                                           \
     (NARROWER | B(CURED_TWO_DIMS) | B(CURED_EXPANDED) | B(CURED_VARIABLE) | B(CURED_CAST) | \
      B(CURED_ABOVE_LOWEST) | B(CURED_MODERATE))
@@ -33,8 +33,8 @@ enum {
 #define ROW(first_word) .name = first_word
 
 static const struct cause_row rows[] = {
-    /* What the engine did: a pass without which the failure is gone, or a kernel that it fused. What a pass
-     * makes of tensors without elements may show in any way. */
+    /* What the engine did: a pass without which the failure is gone, or a kernel that it fused. A pass that
+     * mistreats tensors without elements may show in any way. */
     {ROW("empty in a pass"), .all = B(HAS_PASS) | B(CURED_FILLED), .any_symptom = true,
      .parts = {cause_passes}},
     {ROW("pass"), .kins = ANSWER | CRASH, .all = B(HAS_PASS), .parts = {cause_passes, cause_main_operators}},
@@ -44,8 +44,9 @@ static const struct cause_row rows[] = {
 
     {ROW("fused"), .kins = ANSWER, .all = B(HAS_FUSION), .parts = {cause_fusion, cause_kernel}},
 
-    /* Lists and constants that unrelated operators fail on as well. To some operators a list is a vector, and
-     * those on several operands may be cured by a row that fits the others by chance. */
+    /* Lists and constants on which unrelated operators fail as well. Two kinds of operators are left out:
+     * those for which a list means a vector, and those with several operands, where a row may happen to fit
+     * the others. */
     {ROW("as-columns"), .shows = CURED_COLUMNS, .ask = lists_taken_for_columns},
     {ROW("made-two-dims"), .shows = CURED_MADE_LISTS, .ask = lists_made_are_cured},
     {ROW("deeper"), .shows = CURED_DEEPER, .ask = lists_cured_by_dimension, .late = true},
@@ -65,7 +66,7 @@ static const struct cause_row rows[] = {
     {ROW("nan"), .shows = FAILS_ON_NAN, .ask = unrelated_fail_on_nan, .late = true, .kins = NUMBERS,
      .all = B(FAILS_ON_NAN) | B(KEEPS_NAN)},
 
-    /* The same case in another form: it is chance how the failure shows. */
+    /* The same case in another form. How the failure shows is accidental. */
     {ROW("computed constants"), .shows = CURED_COMPUTED, .ask = constants_computed, .all = B(CURED_COMPUTED),
      .any_symptom = true, .parts = {cause_taker}},
     {ROW("axes-forward"), .shows = CURED_AXES_FORWARD, .make = changed_axes_forward, .cured = CURED_BY_LIFE,
@@ -81,14 +82,15 @@ static const struct cause_row rows[] = {
      .all = B(CURED_TWO_DIMS) | B(ON_OPERANDS), .none = B(NAMES_SEVERAL), .any_symptom = true,
      .parts = {cause_shared_kind}},
     {ROW("two-dims"), .shows = CURED_TWO_DIMS, .make = lists_all_as_rows},
-    /* Of an answer, leaving out a wrong result always helps: it is to blame where nothing else does. */
+    /* To leave out a wrong result always cures a wrong answer, so this counts only where nothing else
+     * cures. */
     {ROW("fewer-outputs"), .shows = CURED_FEWER_OUTPUTS, .make = changed_fewer_outputs,
      .cured = CURED_BY_FAILURE | CURED_BY_FORM, .kins = REFUSAL | CRASH,
      .all = B(CURED_FEWER_OUTPUTS) | B(HAS_OPERATOR), .any_symptom = true, .parts = {cause_operator}},
     {ROW("fewer-outputs"), .kins = ANSWER, .all = B(CURED_FEWER_OUTPUTS) | B(HAS_OPERATOR) | B(FAILS_ALWAYS),
      .none = OF_INPUTS | B(WANTS_INTEGERS), .any_symptom = true, .parts = {cause_operator}},
 
-    /* Of refusals: what the operator does not expect is noticed in many places. */
+    /* Refusals: an engine may notice in many places what the operator does not expect. */
     {ROW("wants a constant"), .shows = CURED_FROZEN, .ask = constants_wanted, .of_base = true,
      .kins = REFUSAL, .all = B(CURED_FROZEN) | B(HAS_OPERATOR), .parts = {cause_operator}},
     {ROW("wants a variable"), .shows = CURED_VARIABLE, .ask = constants_as_inputs, .of_base = true,
@@ -103,16 +105,16 @@ static const struct cause_row rows[] = {
     {ROW("constants"), .kins = REFUSAL | CRASH, .all = B(GIVES_CONSTANTS) | B(HAS_MESSAGE),
      .none = B(NAMES_PLACE), .parts = {cause_message}},
 
-    /* Tensors without elements that kill the engine in one place. */
+    /* Tensors without elements that end the engine at one place of its code. */
     {ROW("filled"), .kins = CRASH, .all = B(CURED_FILLED) | B(HAS_MESSAGE), .parts = {cause_message}},
 
-    /* Parameters and types. Where the engine dies, it is chance of what, and where. */
+    /* Parameters and types. Where the engine ends, the signal and the place are accidental. */
     {ROW("parameter"), .kins = CRASH, .all = B(HAS_PARAMETER),
      .parts = {cause_owner_kind, cause_parameter_name}},
     {ROW("type"), .kins = TYPE, .all = B(HAS_TYPE), .parts = {cause_wrong_type}},
-    {ROW("another-size"), /* it is chance which parameters bring the sizes out */ .kins = NUMBERS,
+    {ROW("another-size"), /* which parameters lead to the sizes is accidental */ .kins = NUMBERS,
      .all = B(CURED_SIZE) | B(NAMES_OPERATOR), .parts = {cause_kernel}},
-    {ROW("integer constants"), /* how they are read is no matter of the operator */ .shows = CURED_CAST,
+    {ROW("integer constants"), /* reading them has nothing to do with the operator */ .shows = CURED_CAST,
      .ask = constants_misread, .kins = ANSWER | CRASH, .all = B(READS_INTEGERS) | B(NAMES_OPERATOR),
      .any = B(CURED_VARIABLE) | B(CURED_CAST), .parts = {cause_constant}},
     {ROW("parameter"), /* convolutions and pools count windows by one rule */ .kins = SHAPE,
@@ -124,11 +126,9 @@ static const struct cause_row rows[] = {
      .parts = {cause_kernel, cause_scalar, cause_message}},
     {ROW("variable"), .kins = ANSWER | CRASH, .all = B(CURED_VARIABLE), .any = NAMED,
      .parts = {cause_kernel, cause_constant}},
-    {ROW("above-lowest"),
-     /* -infinity is lower, too; but that a number is so large may be what matters */ .shows =
-         CURED_ABOVE_LOWEST,
-     .make = changed_above_lowest, .also = changed_largest, .all = B(CURED_ABOVE_LOWEST), .any = NAMED,
-     .parts = {cause_kernel, cause_message}},
+    /* This includes -infinity; `also` rules out that the failure needs any number of that size. */
+    {ROW("above-lowest"), .shows = CURED_ABOVE_LOWEST, .make = changed_above_lowest, .also = changed_largest,
+     .all = B(CURED_ABOVE_LOWEST), .any = NAMED, .parts = {cause_kernel, cause_message}},
     {ROW("moderate"), .shows = CURED_MODERATE, .make = changed_moderate, .all = B(CURED_MODERATE),
      .any = NAMED, .parts = {cause_kernel, cause_message}},
     {ROW("other-type"), .shows = CURED_OTHER_TYPE, .ask = constants_other_type, .of_base = true,
@@ -140,8 +140,8 @@ static const struct cause_row rows[] = {
     {ROW("filled"), .shows = CURED_FILLED, .make = changed_filled, .all = B(CURED_FILLED), .any = NAMED,
      .parts = {cause_kernel, cause_coarse_types, cause_message}},
 
-    /* The engine's own words, and where it died. Many callers may come to a place, and scalars are a reason.
-     */
+    /* The engine's own message, and the place where it ended. Many operators may come to one place, and a
+     * scalar result may be the reason. */
     {ROW("place"), .kins = REFUSAL, .all = B(NAMES_PLACE), .any = B(FAILS_ALWAYS) | B(HAS_PARAMETER),
      .none = B(NAMES_ANOTHER), .parts = {cause_kind, cause_scalar, cause_message}},
     {ROW("place"), .kins = REFUSAL, .all = B(NAMES_PLACE), .none = B(NAMES_SEVERAL),
@@ -170,7 +170,7 @@ static bool applies(const struct cause_row *row, const struct cause_subject *sub
            (!row->any || (subject->facts & row->any));
 }
 
-/* Wrong numbers may be NaN by chance, and an engine may die of this or that. */
+/* Whether wrong numbers are NaN is accidental, and so is by which signal an engine ends. */
 static const char *symptom_class(const struct cause_subject *subject)
 {
     static const char *const words[] = {[KIN_NUMBERS] = "wrong",
@@ -186,7 +186,7 @@ static void add_key(struct str *out, const struct cause_row *row, const struct c
 {
     str_printf(out, "%s|%s|%s", row->name, row->any_symptom ? "any" : symptom_class(subject),
                subject->signature->engine);
-    for (size_t i = 0; i < CAUSE_PARTS && row->parts[i]; i++) { /* a part may be nothing */
+    for (size_t i = 0; i < CAUSE_PARTS && row->parts[i]; i++) { /* a part may be empty */
         struct str part;
         str_init(&part);
         row->parts[i](&part, subject);
@@ -195,11 +195,11 @@ static void add_key(struct str *out, const struct cause_row *row, const struct c
     }
 }
 
-/* Gradients and answers that contradict each other: of these no experiment tells. */
+/* No experiment is made on gradients, nor on answers that contradict each other. */
 static bool is_apart(const struct signature *signature)
 {
     return signature->symptom == SYMPTOM_COUNT || text_equal(signature->message, "gradient") ||
-           symptom_verdict(signature->symptom) == VERDICT_INCONSISTENT;
+           verdict_row(symptom_verdict(signature->symptom))->of_forms;
 }
 
 void cause_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence,

@@ -5,33 +5,12 @@
 #include "diagnose/constants.h"
 #include "diagnose/lists.h"
 #include "model/build.h"
+#include "ops/param_value.h"
 
 #include <math.h>
 #include <stddef.h>
 
 enum { OPSET = 13 };
-
-/* Operators with nothing in common, and the classes that they are asked for; attributes are -1, the last
- * axis.
- */
-enum { FORMS = 1 << UNRELATED_CONSTANTS | 1 << UNRELATED_LISTS, NANS = 1 << UNRELATED_NAN };
-static const struct {
-    const char *name;
-    unsigned classes;
-    const char *inputs[2];
-    const char *axis, *axes;
-} operators[UNRELATED_OPERATORS] = {
-    {"Elu", FORMS, {"x"}, NULL, NULL},
-    {"Softmax", FORMS, {"x"}, "axis", NULL},
-    {"ReduceMax", FORMS, {"x"}, NULL, "axes"},
-    {"Concat", FORMS, {"x", "x"}, "axis", NULL},
-    {"ArgMax", FORMS, {"x"}, "axis", NULL},
-    {"Add", FORMS | NANS, {"x", "row"}, NULL, NULL},
-    {"Mul", NANS, {"x", "row"}, NULL, NULL},
-    {"Exp", NANS, {"x"}, NULL, NULL},
-    {"GlobalAveragePool", NANS, {"x"}, NULL, NULL},
-    {"ReduceSum", NANS, {"x"}, NULL, NULL},
-};
 
 /* A tensor of float32 as an input of the case, or as a constant of its model. */
 static int add_operand(struct test_case *test, struct model *model, const char *name,
@@ -55,41 +34,47 @@ static int add_operand(struct test_case *test, struct model *model, const char *
     return status;
 }
 
-static void add_operator(struct model *model, size_t operator)
+/* Adds a node of the operator that works along the last axis. */
+static void add_operator(struct model *model, const struct op *op, bool row)
 {
-    const char *const *inputs = operators[operator].inputs;
     static const int64_t last = -1;
-    Onnx__NodeProto *node = model_add_node(model, operators[operator].name, "node", inputs[1] ? 2 : 1, inputs, 1,
-                                           (const char *[]){"y"});
-    if (operators[operator].axis)
-        node_set_int(&model->arena, node, operators[operator].axis, last);
-    if (operators[operator].axes)
-        node_set_ints(&model->arena, node, operators[operator].axes, &last, 1);
+    bool joins = op->inputs.most == OP_VARIADIC;
+    Onnx__NodeProto *node =
+        model_add_node(model, op->type, "node", row || joins ? 2 : 1,
+                       (const char *[]){"x", row ? "row" : "x"}, 1, (const char *[]){"y"});
+    for (const struct op_param *param = op->params; param && param->name; param++) {
+        bool here = param->kind != PARAM_INPUT && param_exists(param, OPSET);
+        if (here && text_equal(param->name, "axis"))
+            node_set_int(&model->arena, node, param->name, last);
+        else if (here && text_equal(param->name, "axes"))
+            node_set_ints(&model->arena, node, param->name, &last, 1);
+    }
     model_add_output(model, "y", DTYPE_FLOAT, NULL);
 }
 
-struct test_case *unrelated_case(enum unrelated_class class, size_t operator, bool of_class)
+struct test_case *unrelated_case(enum unrelated_class class, const struct op *op, bool of_class)
 {
     static const struct shape list = {.rank = 1, .dims = {3}}, one_row = {.rank = 2, .dims = {1, 3}},
                               image = {.rank = 4, .dims = {1, 1, 1, 3}};
     const struct shape *plain = class == UNRELATED_NAN ? &image : &one_row;
     bool constant = class == UNRELATED_CONSTANTS && of_class, nan = class == UNRELATED_NAN && of_class;
-    if (!(operators[operator].classes & 1U << class))
+    bool row = op->inputs.least == 2;
+    if (!(op->flags & (class == UNRELATED_NAN ? OP_SPECIMEN_OF_NAN : OP_SPECIMEN)))
         return NULL;
     struct model *model = model_new(OPSET);
     struct test_case *test = test_case_new(model);
     int status =
         add_operand(test, model, "x", class == UNRELATED_LISTS && of_class ? &list : plain, constant, nan);
-    if (!status && operators[operator].inputs[1] && text_equal(operators[operator].inputs[1], "row"))
+    if (!status && row)
         status = add_operand(test, model, "row", plain, constant, false);
-    add_operator(model, operator);
+    add_operator(model, op, row);
     if (status) {
         test_case_free(test);
         return NULL;
     }
     if (class == UNRELATED_NAN)
         return changed_finish(test, true);
-    /* A model of constants alone may be refused for that, and for no operator. */
+    /* An engine may refuse a model just for having only constants, whatever the operator. */
     struct test_case *made = constants_with_variables(test);
     test_case_free(test);
     return made;
@@ -113,11 +98,11 @@ static bool fail_on(const struct experiment *how, enum unrelated_class class)
 {
     struct experiment own = *how;
     size_t failing = 0;
-    own.deadly = true; /* some operators may die of what others refuse */
+    own.deadly = true; /* the engine may end on what it refuses of other operators */
     own.of_numbers = true;
-    for (size_t i = 0; i < UNRELATED_OPERATORS && failing < UNRELATED_ENOUGH; i++)
-        failing += experiment_right(&own, unrelated_case(class, i, false)) &&
-                   !experiment_right(&own, unrelated_case(class, i, true));
+    for (const struct op *op = op_after(NULL); op && failing < UNRELATED_ENOUGH; op = op_after(op))
+        failing += experiment_ask_right(&own, unrelated_case(class, op, false)) &&
+                   !experiment_ask_right(&own, unrelated_case(class, op, true));
     return failing == UNRELATED_ENOUGH;
 }
 

@@ -11,6 +11,7 @@
 #define DIAGNOSE_UNRELATED_H
 
 #include "diagnose/experiment.h"
+#include "ops/op.h"
 
 enum unrelated_class {
     UNRELATED_CONSTANTS, /* an operator on constants alone; else on a variable */
@@ -19,21 +20,21 @@ enum unrelated_class {
     UNRELATED_CLASSES
 };
 
-enum { UNRELATED_OPERATORS = 10, UNRELATED_ENOUGH = 3 };
+enum { UNRELATED_ENOUGH = 3 };
 
-/* The model of an operator (below UNRELATED_OPERATORS) with an input of the class or not. The caller frees
- * it; NULL when the operator is not asked for the class. */
-struct test_case *unrelated_case(enum unrelated_class class, size_t operator, bool of_class);
+/* The model of an operator with an input of the class or not. The caller frees it; NULL when the operator is
+ * not asked for the class (OP_SPECIMEN). */
+struct test_case *unrelated_case(enum unrelated_class class, const struct op *op, bool of_class);
 
 /* A model that gives one constant as it is. The caller frees it. */
 struct test_case *unrelated_constant(void);
 
-/* Whether the engine fails on lists, of which a cure of the finding is, or on nodes on constants alone, where
- * feeding one cures it, whatever the operator. */
+/* Whether the engine fails on lists, or on nodes on constants alone, whatever the operator. Asked only where
+ * a cure of the finding is about lists, or where feeding such a node cures it. */
 bool unrelated_fail_on_lists(const struct experiment *how);
 bool unrelated_fail_on_constants(const struct experiment *how);
 
-/* Likewise of NaN, where finite numbers cure. */
+/* The same for NaN; asked only where finite numbers cure. */
 bool unrelated_fail_on_nan(const struct experiment *how);
 
 #endif

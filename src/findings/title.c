@@ -346,7 +346,7 @@ static const struct tensor *output_of(const struct result *result, size_t k)
 static void add_kinds(struct str *out, const struct bundle_case *which, const struct verdict *verdict)
 {
     char ours[SHAPE_TEXT_SIZE], due[SHAPE_TEXT_SIZE];
-    bool shape = verdict->kind == VERDICT_SHAPE;
+    bool shape = verdict_row(verdict->kind)->kin == KIN_SHAPE;
     const struct tensor *got = output_of(which->engines[0].result, verdict->output),
                         *expected = output_of(which->reference, verdict->output);
     if (!got || !expected)

@@ -137,7 +137,7 @@ static void judge_answer(struct verdict *verdict, const struct result *result, c
         verdict_output(verdict, i, &e->outputs[i], &result->outputs[i]);
     verdict_finish(verdict, e->count ? e->values[verdict->output].name : NULL);
     if (verdict->kind == VERDICT_AGREES && proves_nothing(e)) {
-        verdict->kind = VERDICT_MISTRUSTED;
+        verdict_doubt(verdict);
         verdict->no_evidence = true;
         snprintf(
             verdict->text, sizeof verdict->text,
@@ -229,7 +229,7 @@ static void judge_ourselves(struct judgement *judgement, const struct judge_entr
         struct verdict *verdict = &judgement->verdicts[i];
         if (!verdict_is(verdict->kind, CLASS_WRONG_ANSWER))
             continue;
-        verdict->kind = VERDICT_MISTRUSTED;
+        verdict_doubt(verdict);
         verdict_say(verdict, "all engines agree against the reference: %s", verdict->text);
     }
 }

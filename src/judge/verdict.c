@@ -206,7 +206,8 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                               .tone = TONE_BAD,
                               .rank = 18,
                               .loudness = 7,
-                              .letter = 'w'},
+                              .letter = 'w',
+                              .of_forms = true},
     [VERDICT_NONDETERMINISTIC] = {.word = "nondeterministic",
                                   .sentence = "is nondeterministic",
                                   .says = {"is nondeterministic on", "are nondeterministic on"},
@@ -260,9 +261,14 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                              .letter = 'o'},
 };
 
+bool verdict_exists(enum verdict_kind kind)
+{
+    return (unsigned)kind < VERDICT_COUNT;
+}
+
 const struct verdict_row *verdict_row(enum verdict_kind kind)
 {
-    return &rows[(unsigned)kind < VERDICT_COUNT ? kind : VERDICT_UNTESTED];
+    return &rows[verdict_exists(kind) ? kind : VERDICT_UNTESTED];
 }
 
 const char *verdict_name(enum verdict_kind kind)
@@ -272,9 +278,9 @@ const char *verdict_name(enum verdict_kind kind)
 
 bool verdict_parse(const char *word, enum verdict_kind *kind)
 {
-    for (int i = 0; i < VERDICT_COUNT; i++)
-        if (strcmp(rows[i].word, word) == 0) {
-            *kind = (enum verdict_kind)i;
+    for (enum verdict_kind each = 0; verdict_exists(each); each++)
+        if (strcmp(rows[each].word, word) == 0) {
+            *kind = each;
             return true;
         }
     return false;
@@ -285,6 +291,14 @@ bool verdict_is(enum verdict_kind kind, unsigned classes)
     return verdict_row(kind)->class & classes;
 }
 
+uint64_t verdict_sum(const uint64_t counts[VERDICT_COUNT], unsigned classes)
+{
+    uint64_t sum = 0;
+    for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
+        sum += verdict_is(kind, classes) ? counts[kind] : 0;
+    return sum;
+}
+
 bool verdict_is_finding(enum verdict_kind kind)
 {
     return verdict_row(kind)->heard == HEARD_FINDING;
@@ -293,6 +307,11 @@ bool verdict_is_finding(enum verdict_kind kind)
 struct verdict verdict_begin(bool gradient)
 {
     return (struct verdict){.kind = VERDICT_AGREES, .gradient = gradient};
+}
+
+void verdict_doubt(struct verdict *verdict)
+{
+    verdict->kind = VERDICT_MISTRUSTED;
 }
 
 bool verdict_is_earned(const struct verdict *verdict)

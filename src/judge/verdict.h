@@ -67,6 +67,7 @@ enum verdict_class {
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,
     CLASS_DEVIATES = CLASS_SUSPECT | CLASS_WRONG_ANSWER, /* the answer is not what is expected */
     CLASS_NO_ANSWER = CLASS_REFUSAL | CLASS_DEATH,       /* though the case is valid */
+    CLASS_ALL = (1 << 16) - 1,
 };
 
 /* What a verdict means for the exit status (judge/standing.h). */
@@ -136,10 +137,17 @@ struct verdict_row {
     bool to_deadline;   /* every run that shows it lasts until the deadline */
     bool not_started;   /* the engine could not be started */
     bool narrowed;      /* parts of the graph are run to find the one that ends in the same way */
+    bool of_forms;      /* it is about two forms of a model, which are equivalent */
 };
 
 const struct verdict_row *verdict_row(enum verdict_kind kind);
 const char *verdict_name(enum verdict_kind kind); /* the row's word */
+
+/* Goes through all verdicts: for (enum verdict_kind kind = 0; verdict_exists(kind); kind++). */
+bool verdict_exists(enum verdict_kind kind);
+
+/* Of counts of every verdict, the sum of those of these classes (an or of enum verdict_class). */
+uint64_t verdict_sum(const uint64_t counts[VERDICT_COUNT], unsigned classes);
 
 /* Finds the verdict with that word; false when there is none. */
 bool verdict_parse(const char *word, enum verdict_kind *kind);
@@ -188,6 +196,9 @@ struct verdict {
 /* The verdict on an answer before any of its outputs is judged (verdict_output): nothing speaks against it.
  */
 struct verdict verdict_begin(bool gradient);
+
+/* The judgement cannot be relied on. */
+void verdict_doubt(struct verdict *verdict);
 
 /* Whether the answer was judged, and some element of every output by a bound that is smaller than the output
  * itself: otherwise any result would have passed. */

@@ -238,7 +238,7 @@ int fault_search_whole(struct fault_search *search, struct settlement *settlemen
     settlement->every_node =
         (!search->record.changed || search->groups.close) && search->right >= model->graph->n_node;
     if (!verdict.lowered && !verdict_is_finding(verdict.kind) && is_right_by_fusing(search)) {
-        settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
+        settlement_doubt(settlement);
         snprintf(settlement->verdict.text, sizeof settlement->verdict.text,
                  "another formula for the nodes that are computed as one explains the difference");
     }
@@ -247,7 +247,7 @@ int fault_search_whole(struct fault_search *search, struct settlement *settlemen
     /* Each operator is within its bound on the inputs it had, and exposing the values changed nothing. So the
      * answer is right, and the bounds of the whole are wrong. */
     if (!search->record.changed && search->judged >= model->graph->n_node) {
-        settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
+        settlement_doubt(settlement);
         verdict_say(&settlement->verdict,
                     "every operator is right on the inputs it had, but the whole is not: %s", verdict.text);
         return 0;

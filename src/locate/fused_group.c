@@ -40,7 +40,7 @@ static size_t node_count(const struct group_search *search)
 static bool is_another_fault(struct group_search *search, const struct verdict *verdict)
 {
     struct verdict whole;
-    if (verdict->kind != VERDICT_DTYPE || search->refused)
+    if (verdict_row(verdict->kind)->kin != KIN_TYPE || search->refused)
         return false;
     whole_answer_judge(search->record->whole, &search->record->whole->answer, &whole);
     return verdict_is(whole.kind, CLASS_SUSPECT | CLASS_NUMBERS);

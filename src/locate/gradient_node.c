@@ -186,7 +186,7 @@ static int engine_hook(void *context, struct op_gradient *g)
     int status = had.node < graph->n_node ? keep_node(g, &had, &err) : -1;
     if (!status)
         status = judge_node(search, &had, &result, &verdict, &err);
-    bool answered = !status && verdict.kind != VERDICT_UNTESTED;
+    bool answered = !status && !verdict_is(verdict.kind, CLASS_NOTHING);
     search->visited++;
     search->answered += answered;
     search->agreed += answered && verdict_is(verdict.kind, CLASS_AGREES) && !verdict.blank;

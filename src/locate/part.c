@@ -126,7 +126,7 @@ void part_judge(struct recording *record, const struct refused *refused, const s
     }
     if (wanted && mistrusting && !refused && !verdict->lowered && !verdict_is_finding(verdict->kind) &&
         expected_by_fusing(part.model, part.inputs, n_inputs, &result))
-        verdict->kind = VERDICT_MISTRUSTED;
+        verdict_doubt(verdict);
 out:
     expected_release(&expected);
     result_release(&result);

@@ -32,6 +32,12 @@ void settlement_blame(struct settlement *settlement, const struct verdict *verdi
     settlement->count = count;
 }
 
+void settlement_doubt(struct settlement *settlement)
+{
+    verdict_doubt(&settlement->verdict);
+    settlement->kind = settlement->verdict.kind;
+}
+
 /* "Conv+Relu", without the node that goes wrong behind the others. */
 static void list_operators(const struct settlement *settlement, const struct model *model, char *out,
                            size_t size)

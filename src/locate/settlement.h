@@ -34,6 +34,9 @@ void settlement_release(struct settlement *settlement);
 void settlement_blame(struct settlement *settlement, const struct verdict *verdict, const size_t *nodes,
                       size_t count);
 
+/* The judgement cannot be relied on. */
+void settlement_doubt(struct settlement *settlement);
+
 /* Writes `text` from the other members. */
 void settlement_describe(struct settlement *settlement, const struct model *model);
 

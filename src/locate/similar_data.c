@@ -3,22 +3,9 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "model/edit.h"
-#include "ops/op.h"
+#include "ops/param_value.h"
 
 #include <math.h>
-
-/* Whether an input of the part acts as a parameter of a node. */
-static bool is_parameter(const struct model *model, const char *name)
-{
-    for (size_t n = 0; n < model->graph->n_node; n++) {
-        const Onnx__NodeProto *node = model->graph->node[n];
-        const struct op *op = op_of(node);
-        for (const struct op_param *p = op ? op->params : NULL; p && p->name; p++)
-            if (p->kind == PARAM_INPUT && p->input < node->n_input && text_equal(node->input[p->input], name))
-                return true;
-    }
-    return false;
-}
 
 static void shuffle(struct tensor *tensor, struct rng *rng)
 {
@@ -50,7 +37,7 @@ static void draw_again(struct tensor *tensor, const struct tensor *from, struct 
 
 static bool is_data(const struct model *model, const char *name, const struct tensor *tensor)
 {
-    return tensor->type != DTYPE_STRING && tensor->count && !is_parameter(model, name);
+    return tensor->type != DTYPE_STRING && tensor->count && !param_is_value(model->graph, name);
 }
 
 /* Numbers that differ from their neighbours; none is 0 or 1, as in reduced cases, nor far from the others. */

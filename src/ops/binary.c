@@ -508,9 +508,10 @@ enum {
 #define USUAL .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_ALL, .work = WORK_ELEMENTS
 
 const struct op ops_binary[] = {
-    {OP("Add", 1), .gradient = gradient_arithmetic, USUAL, .types = ARITHMETIC, .eval = eval_arithmetic,
-     .sample = sample_binary, .range = {RANGE_ADD}, .factors = {FACTORS_SUM}, .history = {.same_since = 7},
-     .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("Add", 1), .flags = OP_SPECIMEN | OP_SPECIMEN_OF_NAN, .gradient = gradient_arithmetic, USUAL,
+     .types = ARITHMETIC, .eval = eval_arithmetic, .sample = sample_binary, .range = {RANGE_ADD},
+     .factors = {FACTORS_SUM}, .history = {.same_since = 7}, .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {OP("And", 1), USUAL, .types = {{11, BOOLEAN}}, .eval = eval_arithmetic, .sample = sample_binary,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
@@ -530,8 +531,8 @@ const struct op ops_binary[] = {
      .dangers = {{DANGER_POLE, .input = 1}}},
     {OP("Mul", 1), .gradient = gradient_arithmetic, USUAL, .types = ARITHMETIC, .eval = eval_arithmetic,
      .sample = sample_binary, .range = {RANGE_MUL}, .factors = {FACTORS_PRODUCT, .powers = {1, 1}},
-     .history = {.same_since = 7}, .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE, .flags = OP_MULTIPLIES,
-     .dangers = {{DANGER_NONE}}},
+     .history = {.same_since = 7}, .result = RESULT_TYPE, .slope = SLOPE_EVERYWHERE,
+     .flags = OP_MULTIPLIES | OP_SPECIMEN_OF_NAN, .dangers = {{DANGER_NONE}}},
     {OP("Or", 1), USUAL, .types = {{11, BOOLEAN}}, .eval = eval_arithmetic, .sample = sample_binary,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
      .result = RESULT_TYPE, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},

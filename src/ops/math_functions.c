@@ -382,7 +382,7 @@ const struct op ops_math_functions[] = {
     {OP("Erf", 9), USUAL, .flags = OP_LEVELS_OFF, .gradient = gradient_function,
      .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .range = {RANGE_FIXED, .gives = {-1, 1}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 9}, .dangers = {{DANGER_INNER, .power = 2}}},
-    {OP("Exp", 1), USUAL, .gradient = gradient_function,
+    {OP("Exp", 1), USUAL, .flags = OP_SPECIMEN_OF_NAN, .gradient = gradient_function,
      .types = {{11, WITHOUT_BFLOAT16}, {13, DTYPES_FLOAT}}, .range = {RANGE_EXP, .wants = {-20, 6}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .dangers = {{DANGER_EXP, .power = 1}}},
     {OP("Log", 1), USUAL, .gradient = gradient_function,

@@ -85,6 +85,13 @@ enum {
         131072, /* its first output has the state after every step, from which the next goes on (GRU) */
     OP_VECTORS =
         262144, /* an operand of one dimension is a vector, which has a meaning of its own (MatMul) */
+    OP_RESHAPES = 1 << 19, /* gives the elements in the same order, in another shape (Reshape, Squeeze) */
+    OP_PERMUTES = 1 << 20, /* puts the axes into another order (Transpose) */
+    OP_UNDOES_ITSELF =
+        1 << 21, /* applied twice, it gives what it was given (Neg); Abs does for numbers without a sign */
+    OP_SPECIMEN = 1 << 22,        /* shows whether an engine fails whatever the operator: no two of them have
+                                     anything in common but that they can work along the last axis */
+    OP_SPECIMEN_OF_NAN = 1 << 23, /* the same where NaN is asked for, which it keeps by its formula */
 };
 
 /* How many there may be, both included. */

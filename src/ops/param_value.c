@@ -10,6 +10,26 @@ bool param_exists(const struct op_param *param, int opset)
     return (!param->since || opset >= param->since) && (!param->until || opset <= param->until);
 }
 
+const struct op_param *param_taken(const Onnx__NodeProto *node, const char *name,
+                                   const struct op_param *after)
+{
+    const struct op *op = op_of(node);
+    const struct op_param *param = after ? after + 1 : op ? op->params : NULL;
+    for (; param && param->name; param++)
+        if (param->kind == PARAM_INPUT && param->input < node->n_input &&
+            text_equal(node->input[param->input], name))
+            return param;
+    return NULL;
+}
+
+bool param_is_value(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (param_taken(graph->node[i], name, NULL))
+            return true;
+    return false;
+}
+
 /* "-2..2": both ends of a range. */
 static bool read_range(const char *values, double *low, double *high, bool *whole)
 {

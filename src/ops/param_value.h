@@ -17,6 +17,14 @@ enum {
 /* Whether the operator has the parameter at an opset. */
 bool param_exists(const struct op_param *param, int opset);
 
+/* The parameter behind `after` (NULL: the first) that the node takes from the value of this name; NULL when
+ * there is none left. */
+const struct op_param *param_taken(const Onnx__NodeProto *node, const char *name,
+                                   const struct op_param *after);
+
+/* Whether some node of the graph takes the value as a parameter, such as pads or a shape. */
+bool param_is_value(const Onnx__GraphProto *graph, const char *name);
+
 /*
  * Calls `give` for each legal value that the table has for the parameter, and its default: words as they
  * stand, of a range the ends, the middle and the whole numbers of a short one.

@@ -331,7 +331,7 @@ enum {
                     .result = RESULT_LIKE_INPUT, .work = WORK_REDUCES
 
 const struct op ops_softmax[] = {
-    [SOFTMAX] = {ROW("Softmax"), .flags = OP_LEVELS_OFF, .gradient = gradient_softmax,
+    [SOFTMAX] = {ROW("Softmax"), .flags = OP_LEVELS_OFF | OP_SPECIMEN, .gradient = gradient_softmax,
                  .open = "the quotient of infinities",
                  .range = {RANGE_FIXED, .gives = {0, 1}, .wants = {-20, 20}}, .history = {.same_since = 1},
                  .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},

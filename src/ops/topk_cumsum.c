@@ -456,9 +456,9 @@ enum {
 };
 
 const struct op ops_topk_cumsum[] = {
-    {OP("ArgMax", 1), .open = "whether NaN is the largest element", .inputs = {1, 1}, .outputs = {1, 1},
-     .ranks = {1, 5}, .types = {{1, ORDERED}, {13, ORDERED | BRAIN}}, .params = arg_params, .eval = eval_arg,
-     .sample = sample_arg, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {0, 100}},
+    {OP("ArgMax", 1), .flags = OP_SPECIMEN, .open = "whether NaN is the largest element", .inputs = {1, 1},
+     .outputs = {1, 1}, .ranks = {1, 5}, .types = {{1, ORDERED}, {13, ORDERED | BRAIN}}, .params = arg_params,
+     .eval = eval_arg, .sample = sample_arg, .data = DATA_FIRST, .range = {RANGE_FIXED, .gives = {0, 100}},
      .factors = {FACTORS_NONE}, .history = {.same_since = 1}, .result = RESULT_OTHER, .work = WORK_REDUCES,
      .slope = SLOPE_NOWHERE, .dangers = {{DANGER_TIE}}},
     {OP("ArgMin", 1), .open = "whether NaN is the smallest element", .inputs = {1, 1}, .outputs = {1, 1},

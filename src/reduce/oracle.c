@@ -405,11 +405,11 @@ static void judge(struct oracle *oracle, const struct flight *flight, struct ver
     bool refused =
         flight->answer.outcome == OUTCOME_REJECTED || flight->answer.outcome == OUTCOME_UNSUPPORTED;
     if (flight->companion.outcome != OUTCOME_OK)
-        verdict->kind = VERDICT_UNTESTED;
+        verdict->kind = verdict_of_outcome(OUTCOME_UNTESTED);
     else if (refused)
-        verdict->kind = VERDICT_REJECTED;
+        verdict->kind = verdict_of_outcome(OUTCOME_REJECTED);
     else if (flight->answer.outcome == OUTCOME_FAILED)
-        verdict->kind = VERDICT_FAILED;
+        verdict->kind = verdict_of_outcome(OUTCOME_FAILED);
 }
 
 /* Finds the nodes to blame. A single node needs no settling; when settling fails, no node is blamed. */

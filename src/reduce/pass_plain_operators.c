@@ -16,25 +16,24 @@
  */
 enum { PLAIN_LEAF, PLAIN_LIKE, PLAIN_CAST, PLAIN_ONEWAY };
 
-static const char *const plain[] = {"Neg", "Not", "Abs"};
-
 bool pass_is_plain(const char *type, size_t length)
 {
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strlen(plain[i]) == length && strncmp(plain[i], type, length) == 0)
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        if (op->flags & OP_UNDOES_ITSELF && strlen(op->name) == length &&
+            strncmp(op->name, type, length) == 0)
             return true;
     return false;
 }
 
-/* The plain operator that an opset has for a type, or NULL. Abs is for what has no sign. */
-static const char *plain_of(const struct model *model, enum dtype type)
+/* The plain operator that an opset has for a type, or NULL. Of those that have a sign Abs, the first in the
+ * table, is none: the last counts. */
+static const struct op *plain_of(const struct model *model, enum dtype type)
 {
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        const struct op *op = op_find(plain[i]);
-        if (op && dtype_in(type, op_types_at(op, model_opset(model))))
-            return plain[i];
-    }
-    return NULL;
+    const struct op *plain = NULL;
+    for (const struct op *op = op_after(NULL); op; op = op_after(op))
+        if (op->flags & OP_UNDOES_ITSELF && dtype_in(type, op_types_at(op, model_opset(model))))
+            plain = op;
+    return plain;
 }
 
 /* Inside a body nothing is recorded: what gives what it takes, and only takes numbers with a sign, can be
@@ -44,13 +43,7 @@ static bool can_be_negation(const struct model *model, const Onnx__NodeProto *no
     const struct op *op = op_of(node);
     dtype_set types = op ? op_types_at(op, model_opset(model)) : 0;
     return types && op->inputs.most == 1 && op->result == RESULT_LIKE_INPUT &&
-           (types & (DTYPES_FLOAT | DTYPES_SIGNED)) == types &&
-           !pass_is_plain(node->op_type, strlen(node->op_type));
-}
-
-static bool is_plain_node(const Onnx__NodeProto *node)
-{
-    return pass_is_plain(node->op_type, strlen(node->op_type));
+           (types & (DTYPES_FLOAT | DTYPES_SIGNED)) == types && !(op->flags & OP_UNDOES_ITSELF);
 }
 
 static bool is_leaf(const struct subject *subject, const char *name)
@@ -95,12 +88,12 @@ static void list_top(const struct subject *subject, const struct record *record,
         edits_add(edits, (struct edit){.kind = PLAIN_ONEWAY, .b = n, .c = c});
     if (graph->n_node < 2)
         return;
-    const char *own = result ? plain_of(subject->model, result->type) : NULL;
-    if (own && !(is_plain_node(node) && is_leaf(subject, node->input[0])))
+    const struct op *own = result ? plain_of(subject->model, result->type) : NULL;
+    if (own && !(op_has(node, OP_UNDOES_ITSELF) && is_leaf(subject, node->input[0])))
         edits_add(edits, (struct edit){.kind = PLAIN_LEAF, .b = n});
     /* Who uses the result must be given the type it had. */
     bool same = input && result && (input->type == result->type || !is_mentioned(graph, node->output[0]));
-    if (same && plain_of(subject->model, input->type) && !is_plain_node(node))
+    if (same && plain_of(subject->model, input->type) && !op_has(node, OP_UNDOES_ITSELF))
         edits_add(edits, (struct edit){.kind = PLAIN_LIKE, .b = n});
 }
 
@@ -138,19 +131,20 @@ static int plain_leaf(struct subject *copy, const struct record *record, Onnx__N
     struct tensor leaf;
     if (!result || tensor_copy(&leaf, result, NULL))
         return 1;
-    const char *type = plain_of(model, leaf.type);
+    const struct op *op = plain_of(model, leaf.type);
     const char *name = arena_printf(&model->arena, "%s_leaf", node->output[0]);
     if (is_leaf(copy, name) || record_find(record, name)) {
         tensor_release(&leaf);
         return 1;
     }
-    for (size_t i = 0; i < leaf.count && text_equal(type, "Neg"); i++)
-        tensor_set(&leaf, i, -tensor_get(&leaf, i));
-    for (size_t i = 0; i < leaf.count && text_equal(type, "Not"); i++)
-        tensor_set(&leaf, i, tensor_get(&leaf, i) == 0);
+    bool is_signed = dtype_in(leaf.type, DTYPES_FLOAT | DTYPES_SIGNED);
+    for (size_t i = 0; i < leaf.count; i++) {
+        long double x = tensor_get(&leaf, i);
+        tensor_set(&leaf, i, leaf.type == DTYPE_BOOL ? x == 0 : is_signed ? -x : x);
+    }
     int status = subject_add_input(copy, name, &leaf);
     tensor_release(&leaf);
-    make_plain(model, node, type, name);
+    make_plain(model, node, op->type, name);
     return status ? 1 : 0;
 }
 
@@ -158,7 +152,7 @@ static int plain_like(struct subject *copy, const struct record *record, const s
                       Onnx__NodeProto *node)
 {
     const struct tensor *input = edit->a ? NULL : record_find(record, node->input[0]);
-    make_plain(copy->model, node, input ? plain_of(copy->model, input->type) : "Neg", node->input[0]);
+    make_plain(copy->model, node, input ? plain_of(copy->model, input->type)->type : "Neg", node->input[0]);
     return 0;
 }
 

@@ -489,7 +489,7 @@ static int try_knob(struct work *work, const Assay__KnobInfo *info, const char *
     for (size_t i = 0; i < knob->count; i++) {
         /* What one value lacks and another runs is refused, not unsupported, as for the judge. */
         if (works && verdict_is(verdicts[i].kind, CLASS_LACK))
-            verdicts[i].kind = VERDICT_REJECTED;
+            verdicts[i].kind = verdict_of_outcome(OUTCOME_REJECTED);
         knob->values[i].verdict = verdicts[i];
         knob->values[i].bad = verdict_is_finding(verdicts[i].kind);
     }

@@ -42,13 +42,11 @@ void answer_add_nodes(struct str *out, const char *const *operators, const char 
 
 struct answer_part answer_part_of(const struct engine_verdict *overall, const char *engine, struct str *where)
 {
-    size_t all = 0, alike = 0;
+    size_t all = verdict_sum(overall->counts, CLASS_ALL), alike = 0;
     const char *word = verdict_row(overall->verdict.kind)->sentence;
-    for (int i = 0; i < VERDICT_COUNT; i++) {
-        all += overall->counts[i];
-        if (text_equal(verdict_row((enum verdict_kind)i)->sentence, word))
-            alike += overall->counts[i];
-    }
+    for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
+        if (text_equal(verdict_row(kind)->sentence, word))
+            alike += overall->counts[kind];
     str_clear(where);
     if (!verdict_is(overall->verdict.kind, CLASS_AGREES))
         answer_add_nodes(where, overall->operators, overall->nodes, overall->n_nodes, overall->behind);

@@ -5,6 +5,7 @@
 #include "report/search_report.h"
 #include "report/standing.h"
 #include "report/text_table.h"
+#include "report/verdict_json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -75,15 +76,6 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
     }
 }
 
-/* How many of the engine's verdicts are of these classes. */
-static uint64_t count_of(const struct fuzz_engine *engine, unsigned classes)
-{
-    uint64_t sum = 0;
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        sum += verdict_is((enum verdict_kind)kind, classes) ? engine->verdicts[kind] : 0;
-    return sum;
-}
-
 /* The last engine is the reference that judges the others. */
 static bool is_judged(const struct fuzz_status *status, size_t engine)
 {
@@ -104,11 +96,11 @@ static void add_engines(struct str *out, const struct fuzz_status *status, bool 
         table_add(&table, STYLE_PLAIN, "%.0f %%", busy > 0 ? 100 * e->busy / busy : 0);
         if (!is_judged(status, i))
             continue;
-        table_add(&table, STYLE_PLAIN, "%" PRIu64, count_of(e, CLASS_AGREES));
-        table_add(&table, STYLE_PLAIN, "%" PRIu64, count_of(e, CLASS_LACK));
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, verdict_sum(e->verdicts, CLASS_AGREES));
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, verdict_sum(e->verdicts, CLASS_LACK));
         table_add(&table, STYLE_PLAIN, "%" PRIu64,
-                  count_of(e, CLASS_UNJUDGED | CLASS_DOUBT | CLASS_IMPRECISE | CLASS_SUSPECT));
-        uint64_t failing = count_of(e, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE);
+                  verdict_sum(e->verdicts, CLASS_UNJUDGED | CLASS_DOUBT | CLASS_IMPRECISE | CLASS_SUSPECT));
+        uint64_t failing = verdict_sum(e->verdicts, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE);
         table_add(&table, failing ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, failing);
         table_add(&table, e->findings ? STYLE_BAD : STYLE_PLAIN, "%zu", e->findings);
         for (int k = PAPER_MCF; k < PAPER_COUNT; k++)
@@ -126,9 +118,9 @@ static void add_findings(struct str *out, const struct fuzz_status *status, bool
         str_printf(out, " (%zu known)", status->known);
     if (status->waiting)
         str_printf(out, ", %zu not reduced yet", status->waiting);
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
+    for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
         if (status->kinds[kind])
-            str_printf(out, "  %s %zu", verdict_name((enum verdict_kind)kind), status->kinds[kind]);
+            str_printf(out, "  %s %" PRIu64, verdict_name(kind), status->kinds[kind]);
     str_add(out, "\n");
     if (status->findings) {
         str_add(out, "  newest    ");
@@ -165,7 +157,7 @@ static void add_engine_answer(struct str *out, const struct fuzz_engine *engine)
     if (engine->findings)
         str_printf(out, "%s fails in %zu way%s", engine->label, engine->findings,
                    engine->findings == 1 ? "" : "s");
-    else if (count_of(engine, CLASS_AGREES | failures))
+    else if (verdict_sum(engine->verdicts, CLASS_AGREES | failures))
         str_printf(out, "%s shows no failure", engine->label);
     else
         str_printf(out, "%s was not judged on any case", engine->label);
@@ -181,10 +173,9 @@ void fuzz_answer(struct str *out, const struct fuzz_status *status)
             continue;
         str_add(out, said++ ? "; " : "");
         add_engine_answer(out, engine);
-        judged += count_of(engine, CLASS_AGREES | failures);
-        lacks += count_of(engine, CLASS_LACK);
-        for (int kind = 0; kind < VERDICT_COUNT; kind++)
-            answers += engine->verdicts[kind];
+        judged += verdict_sum(engine->verdicts, CLASS_AGREES | failures);
+        lacks += verdict_sum(engine->verdicts, CLASS_LACK);
+        answers += verdict_sum(engine->verdicts, CLASS_ALL);
     }
     str_printf(out,
                ".\nEvidence: %" PRIu64 " case%s, on which %" PRIu64 " of %" PRIu64 " answers were judged",
@@ -263,11 +254,7 @@ static void json_engine(struct json *json, const struct fuzz_engine *engine)
     json_string(json, "engine", engine->label);
     json_double(json, "busy", engine->busy);
     json_int(json, "findings", (int64_t)engine->findings);
-    json_object(json, "verdicts");
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        if (engine->verdicts[kind])
-            json_int(json, verdict_name((enum verdict_kind)kind), (int64_t)engine->verdicts[kind]);
-    json_end(json);
+    verdict_counts_json(json, "verdicts", engine->verdicts);
     json_object(json, "paper");
     for (int k = PAPER_MCF; k < PAPER_COUNT; k++)
         json_int(json, paper_status_name((enum paper_status)k), (int64_t)engine->paper[k]);
@@ -294,11 +281,7 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
     json_int(&json, "known", (int64_t)status->known);
     json_int(&json, "suspect_pairs", (int64_t)status->suspect_pairs);
     json_string(&json, "suspect_pair", status->suspect_pairs ? status->suspect_pair : NULL);
-    json_object(&json, "kinds");
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        if (status->kinds[kind])
-            json_int(&json, verdict_name((enum verdict_kind)kind), (int64_t)status->kinds[kind]);
-    json_end(&json);
+    verdict_counts_json(&json, "kinds", status->kinds);
     if (!status->n_searched)
         json_coverage(&json, &status->coverage);
     json_array(&json, "engines");

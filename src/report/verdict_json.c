@@ -122,6 +122,15 @@ static void evidence_json(struct json *json, const struct operator_evidence *evi
     json_end(json);
 }
 
+void verdict_counts_json(struct json *json, const char *name, const uint64_t counts[VERDICT_COUNT])
+{
+    json_object(json, name);
+    for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
+        if (counts[kind])
+            json_int(json, verdict_name(kind), (int64_t)counts[kind]);
+    json_end(json);
+}
+
 void engine_verdict_json(struct json *json, const char *name, const struct engine_verdict *overall)
 {
     const struct verdict *verdict = &overall->verdict;
@@ -150,11 +159,7 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     json_int(json, "wrong", (int64_t)verdict->wrong);
     json_int(json, "suspect", (int64_t)verdict->suspect);
     json_end(json);
-    json_object(json, "samples");
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        if (overall->counts[kind])
-            json_int(json, verdict_name((enum verdict_kind)kind), (int64_t)overall->counts[kind]);
-    json_end(json);
+    verdict_counts_json(json, "samples", overall->counts);
     if (overall->evidence.samples || overall->evidence.failed)
         evidence_json(json, &overall->evidence);
     json_end(json);

@@ -246,15 +246,20 @@ long rewriting_node(const char *rewriting, const struct model *original)
 
 /* --- Listing --- */
 
+void rewriting_step(struct str *out, const char *rule, const char *site)
+{
+    str_add(out, rule);
+    if (*site) {
+        str_add(out, "@");
+        add_quoted(out, site);
+    }
+}
+
 static void add_step(struct rewriting_steps *list, const struct rule *rule, const char *site)
 {
     struct str text;
     str_init(&text);
-    str_add(&text, rule->name);
-    if (*site) {
-        str_add(&text, "@");
-        add_quoted(&text, site);
-    }
+    rewriting_step(&text, rule->name, site);
     size_t capacity = list->capacity;
     list->rules = memory_grow(list->rules, &capacity, list->count + 1, sizeof *list->rules);
     list->steps = memory_grow(list->steps, &list->capacity, list->count + 1, sizeof *list->steps);

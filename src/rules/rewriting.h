@@ -60,6 +60,9 @@ int rewriting_apply(struct test_case *origin, const char *rewriting, struct test
 int rewriting_draw(struct test_case *origin, const struct rule_choice *choice, size_t depth, size_t tries,
                    struct rng *rng, struct test_case **rewritten, struct error *err);
 
+/* Appends the step that applies a rule at a site: "auto-pad@y". */
+void rewriting_step(struct str *out, const char *rule, const char *site);
+
 /* "rule@site" of the last step, its rule, and how many steps a rewriting has. */
 const struct rule *rewriting_rule(const char *rewriting);
 size_t rewriting_depth(const char *rewriting);

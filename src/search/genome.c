@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "model/edit.h"
-#include "ops/op.h"
+#include "ops/param_value.h"
 
 #include <float.h>
 #include <math.h>
@@ -144,27 +144,13 @@ static int add_weights(struct genome_layout *layout, size_t most, uint64_t seed,
     return status;
 }
 
-/* Whether some node takes the value as a parameter, such as pads or a shape: with others the model would
- * hardly ever be valid. */
-static bool is_parameter(const struct model *model, const char *name)
-{
-    for (size_t i = 0; i < model->graph->n_node; i++) {
-        const Onnx__NodeProto *node = model->graph->node[i];
-        const struct op *op = op_of(node);
-        for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-            if (param->kind == PARAM_INPUT && param->input < node->n_input &&
-                !strcmp(node->input[param->input], name))
-                return true;
-    }
-    return false;
-}
-
+/* Parameters of whole numbers are left out: with others the model would hardly ever be valid. */
 static void add_inputs(struct genome_layout *layout)
 {
     for (size_t i = 0; i < layout->n_inputs; i++) {
         const struct value *value = &layout->inputs[i];
         if (value->kind == VALUE_TENSOR && dtype_in(value->tensors[0].type, DTYPES_NUMBER) &&
-            !(dtype_is_integer(value->tensors[0].type) && is_parameter(layout->model, value->name)))
+            !(dtype_is_integer(value->tensors[0].type) && param_is_value(layout->model->graph, value->name)))
             add_part(layout, false, i, &value->tensors[0]);
     }
 }

@@ -519,8 +519,8 @@ static const char *predicate(const struct verdict *verdict)
 static size_t alike(const struct engine_verdict *overall)
 {
     size_t count = 0;
-    for (int kind = 0; kind < VERDICT_COUNT; kind++)
-        if (loudness((enum verdict_kind)kind) == loudness(overall->verdict.kind))
+    for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
+        if (loudness(kind) == loudness(overall->verdict.kind))
             count += overall->counts[kind];
     return count;
 }
@@ -537,9 +537,7 @@ static void add_explanation(struct str *out, const struct classification *class)
 void engine_verdict_sentence(const struct engine_verdict *overall, struct str *out)
 {
     enum verdict_kind kind = overall->verdict.kind;
-    size_t samples = 0;
-    for (int i = 0; i < VERDICT_COUNT; i++)
-        samples += overall->counts[i];
+    size_t samples = verdict_sum(overall->counts, CLASS_ALL);
     str_add(out, predicate(&overall->verdict));
     if (overall->class.class == FINDING_BUG)
         str_printf(out, " (%s)", finding_class_row(FINDING_BUG)->word);

@@ -30,10 +30,10 @@ struct load_refusal {
 /* The verdict on one engine. Strings live in the arena given to sample_verdicts_init. */
 struct engine_verdict {
     struct verdict verdict;
-    size_t sample;                /* the sample that the verdict is about */
-    size_t counts[VERDICT_COUNT]; /* number of samples with each verdict; the sum is the number of samples
+    size_t sample;                  /* the sample that the verdict is about */
+    uint64_t counts[VERDICT_COUNT]; /* number of samples with each verdict; the sum is the number of samples
                                      judged */
-    size_t heard[HEARD_COUNT];    /* the same samples, by what they mean for the exit status */
+    size_t heard[HEARD_COUNT];      /* the same samples, by what they mean for the exit status */
     size_t expectations[EXPECTATION_COUNT]; /* the same samples, by what became of the expected outputs */
     const char *why[HEARD_COUNT];           /* the text for the first sample of each */
     size_t n_nodes;                         /* nodes to blame; 0: none, or not known */

@@ -43,12 +43,12 @@ static bool contradicts(const struct engine_info *engine, const struct result *r
 static void doubt(struct verdict *verdict, struct settlement *settlement, const struct engine_info *second)
 {
     struct verdict before = *verdict;
-    verdict->kind = VERDICT_MISTRUSTED;
+    verdict_doubt(verdict);
     snprintf(verdict->text, sizeof verdict->text, "%s contradicts the reference, which says: %s",
              second->label, before.text);
-    if (settlement->kind == VERDICT_UNTESTED)
+    if (verdict_is(settlement->kind, CLASS_NOTHING))
         return;
-    settlement->kind = settlement->verdict.kind = VERDICT_MISTRUSTED;
+    settlement_doubt(settlement);
     char said[sizeof settlement->text];
     memcpy(said, settlement->text, sizeof said);
     snprintf(settlement->text, sizeof settlement->text, "%s contradicts the reference, which says: %s",

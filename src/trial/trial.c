@@ -258,7 +258,7 @@ static void note_unasked(const struct variant *variant, struct trial_done *done)
         struct verdict *verdict = &done->judgement.verdicts[i];
         done->results[i].outcome = OUTCOME_UNSUPPORTED;
         done->results[i].message = memory_strdup(variant->why[i]);
-        *verdict = (struct verdict){.kind = VERDICT_UNSUPPORTED, .unanswered = true};
+        *verdict = (struct verdict){.kind = verdict_of_outcome(OUTCOME_UNSUPPORTED), .unanswered = true};
         snprintf(verdict->text, sizeof verdict->text, "%s", variant->why[i]);
     }
 }
@@ -269,7 +269,7 @@ static void excuse_files(struct trial_done *done)
     for (size_t i = 0; i < done->n_engines; i++) {
         struct verdict *verdict = &done->judgement.verdicts[i];
         if (verdict_is(verdict->kind, CLASS_REFUSAL))
-            verdict->kind = VERDICT_UNSUPPORTED;
+            verdict->kind = verdict_of_outcome(OUTCOME_UNSUPPORTED);
     }
 }
 
@@ -378,7 +378,7 @@ static bool nothing_new(const struct trials *trials, const struct flight *flight
  * other form may have nothing to compute together, so that the difference tells nothing. */
 static bool is_explained(const struct settlement *settlement)
 {
-    return settlement->kind == VERDICT_MISTRUSTED && !settlement->verdict.no_evidence;
+    return verdict_is(settlement->kind, CLASS_DOUBT) && !settlement->verdict.no_evidence;
 }
 
 static void judge_pair(struct trials *trials, const struct flight *flight, struct pair *pair,

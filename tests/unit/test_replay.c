@@ -1,7 +1,7 @@
 #include "saved_case.h"
 
 #include "campaign/follow_up.h"
-#include "conform/replay.h"
+#include "findings/replay.h"
 
 #include <stddef.h>
 
@@ -36,7 +36,8 @@ static void replay_corpus(struct replay *replay, const struct scene *scene, cons
 {
     struct error err = {0};
     struct suite suite;
-    struct conform_options options = {.tolerance = metrics_conformance, .known = known};
+    struct conform_options options = {
+        .tolerance = metrics_conformance, .known = known, .look_up = known ? known_look_up : NULL};
     const char *folders[] = {scene->folder};
     replay_init(replay);
     if (suite_open(&suite, folders, 1, NULL, &err) ||

@@ -2,7 +2,7 @@
 #include "scene.h"
 
 #include "campaign/follow_up.h"
-#include "conform/replay.h"
+#include "findings/replay.h"
 #include "releases/bisect.h"
 #include "rules/rewriting.h"
 

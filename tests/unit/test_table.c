@@ -253,6 +253,61 @@ static void test_factors(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Whether a drawn node, applied `times` times, gives the elements of its first input in their order. */
+static bool gives_back(const struct op *op, enum dtype type, uint64_t n, int times)
+{
+    static const double unscaled[INPUTS];
+    struct rng root = rng_seed(4);
+    struct arena arena;
+    struct draw d;
+    struct bounded result;
+    arena_init(&arena);
+    draw_init(&d, &arena, op, OPSET, type, (enum fill)(n % FILL_COUNT), rng_split(&root, n));
+    assert_int_equal(draw_node(&d), 0);
+    struct tensor *input = &d.inputs[0].data, first;
+    assert_int_equal(tensor_copy(&first, input, NULL), 0);
+    for (int i = 0; i < times; i++) {
+        assert_true(compute(&d, unscaled, &result));
+        for (size_t k = 0; i + 1 < times && k < input->count; k++)
+            tensor_set(input, k, result.value[k]);
+        if (i + 1 < times)
+            bounded_release(&result);
+    }
+    bool same = result.count == first.count;
+    for (size_t k = 0; same && k < first.count; k++) {
+        long double from = tensor_get(&first, k), to = result.value[k];
+        bool overflows = times > 1 && dtype_is_integer(type) && from == dtype_lowest(type);
+        same = from == to || (isnan(from) && isnan(to)) || overflows;
+    }
+    bounded_release(&result);
+    tensor_release(&first);
+    draw_release(&d);
+    arena_release(&arena);
+    return same;
+}
+
+/* What rows say of the order of elements, and of operators that undo themselves: of those of one type it is
+ * said of the last. */
+static void test_given_back(void **state)
+{
+    size_t shown = 0;
+    (void)state;
+    for (enum dtype type = 0; type < DTYPE_COUNT; type++) {
+        const struct op *undoes = NULL;
+        for (const struct op *op = op_after(NULL); op; op = op_after(op)) {
+            bool has = dtype_in(type, op_types_at(op, OPSET));
+            undoes = has && op->flags & OP_UNDOES_ITSELF ? op : undoes;
+            for (uint64_t n = 0; has && op->flags & OP_RESHAPES && n < DRAWS; n++, shown++)
+                if (!gives_back(op, type, n, 1))
+                    fail_msg("%s changes elements or their order", op->name);
+        }
+        for (uint64_t n = 0; undoes && n < DRAWS; n++, shown++)
+            if (!gives_back(undoes, type, n, 2))
+                fail_msg("%s of %s twice changes elements", undoes->name, dtype_name(type));
+    }
+    assert_true(shown > (size_t)10 * DRAWS);
+}
+
 /* The result of a node without attributes on single numbers, all 2 but input `which`; NaN when the node is
  * refused. */
 static long double result_at(const struct op *op, size_t which, double number)
@@ -357,9 +412,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),         cmocka_unit_test(test_params),
         cmocka_unit_test(test_attribute_types), cmocka_unit_test(test_history),
-        cmocka_unit_test(test_factors),         cmocka_unit_test(test_dangers),
-        cmocka_unit_test(test_names),           cmocka_unit_test(test_domains),
-        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_factors),         cmocka_unit_test(test_given_back),
+        cmocka_unit_test(test_dangers),         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_domains),         cmocka_unit_test(test_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

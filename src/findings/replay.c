@@ -1,4 +1,4 @@
-#include "conform/replay.h"
+#include "findings/replay.h"
 
 #include "base/memory.h"
 #include "judge/message.h"
@@ -133,7 +133,7 @@ static void set_trouble(struct replay *replay, struct replay_row *row, const cha
     replay->counts[row->state]--;
     row->state = REPLAY_TROUBLE;
     replay->counts[row->state]++;
-    row->verdict = verdict_name(VERDICT_UNTESTED);
+    row->verdict = verdict_name(verdict_of_outcome(OUTCOME_UNTESTED));
     row->text = arena_strdup(&replay->arena, why);
 }
 

@@ -7,11 +7,12 @@
  * For a bundle the judge decides, by the reference's bounds. Where the reference cannot judge, and for cases
  * that are not bundles, the expected outputs of the case decide, unless the reference refutes them.
  */
-#ifndef CONFORM_REPLAY_H
-#define CONFORM_REPLAY_H
+#ifndef FINDINGS_REPLAY_H
+#define FINDINGS_REPLAY_H
 
 #include "conform/conform.h"
 #include "findings/bundle.h"
+#include "findings/known_issues.h"
 
 enum replay_state {
     REPLAY_UNTESTED = 0, /* counts as trouble */
