@@ -12,7 +12,7 @@
 #include "findings/work.h"
 #include "trial/trial.h"
 
-/* Cases of a range of a campaign in a folder, and the most that any range has. */
+/* How many cases a range of a campaign in a folder has, and the most that any range may have. */
 enum { FUZZ_RANGE = 500, RANGE_MOST = WORK_RANGE_MOST };
 
 /* The state of a case of the range: not run yet, done, done and something new was found. */
@@ -54,18 +54,17 @@ struct case_source_kind {
      * when it is damaged. */
     int (*write)(void *source, struct str *out, struct error *err);
     int (*read)(void *source, const char *text, struct error *err);
-    /*
-     * For campaigns of many workers: what came about since the snapshot was folded into an empty source, and
-     * how to add it to another (campaign/fuzz_source.h). NULL for a source whose ranges go on from each
-     * other.
-     */
+    /* For campaigns of many workers: what the source learnt since the snapshot, as text, and how another
+     * source adds it (campaign/fuzz_source.h). NULL for a source each of whose ranges goes on from the one
+     * before. */
     void (*mark)(void *source);
     void (*difference)(const void *source, struct str *out);
     void (*whole)(const void *source, struct str *out);
     int (*fold)(void *source, const char *text, struct error *err);
     void (*clear)(void *source);
-    /* The same for bred cases: islands that go on by themselves. `settle` puts the source where an island
-     * begins; with the text of island_write it is where that was written. NULL for the others. */
+    /* The same for bred cases, which live on islands, each of which goes on by itself. `settle` puts the
+     * source at the beginning of an island or, with the text of island_write, at the state in which that was
+     * written. NULL for other sources. */
     int (*settle)(void *source, uint64_t island, const char *text, struct error *err);
     int (*island_write)(const void *source, struct str *out, struct error *err);
     void (*figures)(const void *source, struct fuzz_status *status); /* for the status screen */

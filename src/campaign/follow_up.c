@@ -42,7 +42,7 @@ static bool same_ends(const struct trial_done *a, const struct trial_done *b)
     return same;
 }
 
-/* What came with a mishap counts when it comes twice. */
+/* A result that came with a mishap (trial/trial.h) counts only when it comes a second time. */
 static int try_case(const struct panel *panel, struct registry *registry, struct test_case *test,
                     struct trial_done *done, struct error *err)
 {
@@ -78,7 +78,7 @@ int follow_up_again(const struct panel *panel, struct registry *registry, const 
 {
     struct panel fresh = *panel;
     struct test_case *made;
-    fresh.pool = panel_fresh(panel); /* for the parts of a model, too */
+    fresh.pool = panel_fresh(panel); /* parts of a model run on fresh workers as well */
     if (campaign_case(folder, recipe, &made, err))
         return -1;
     int status = try_case(&fresh, registry, made, done, err);
@@ -168,7 +168,8 @@ static void note_stretches(struct past *past, const struct bisect *bisect, const
     str_release(&pass);
 }
 
-/* No releases, no registry, trouble on the way: then there is no history, which is no failure. */
+/* Without other releases or a registry, or when they cannot be run, there is no history, which is no
+ * failure. */
 static void look_back(struct past *past, const struct follow_up_options *options,
                       const struct trial_done *done)
 {
@@ -247,7 +248,7 @@ static void describe(const struct follow_up_options *options, const struct trial
     };
 }
 
-/* What the engine says it did. One that hung would hang once more. */
+/* What the engine says it did. One that hung is not asked: it would hang again. */
 static struct trace *look_inside(const struct follow_up_options *options, const struct test_case *test,
                                  const struct result *result)
 {
@@ -256,7 +257,8 @@ static struct trace *look_inside(const struct follow_up_options *options, const 
     return traced_case(panel_fresh(options->panel), options->panel->engines[0], test);
 }
 
-/* What experiments showed of the case, for sentences. `evidence` must outlive it. */
+/* What experiments showed about the case, from which sentences of the report are made. `evidence` must
+ * outlive it. */
 static struct bundle_shown shown_by(const struct finding_evidence *evidence)
 {
     return (struct bundle_shown){
@@ -268,7 +270,7 @@ static struct bundle_shown shown_by(const struct finding_evidence *evidence)
     };
 }
 
-/* The case on the same release, which runs the graph as it is written. */
+/* Runs the case on the same release with the setting that runs the graph as it is written. */
 static enum bundle_plain try_plain(const struct follow_up_options *options, const struct trial_done *done)
 {
     struct panel plain = *options->panel;
@@ -399,7 +401,7 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
     return status;
 }
 
-/* The smaller case as a finding. The title is the caller's, and must outlive it. */
+/* The smaller case as a finding. The title belongs to the caller, and must outlive the finding. */
 static int kept_finding(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, size_t nodes, struct str *title,
                         struct finding *finding, struct error *err)
@@ -453,7 +455,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     int status = kept_finding(options, done, signature, nodes, &title, &finding, err);
     take_title(options, bundle, &title);
     finding.title = title.data;
-    struct settled settled = {/* what is written up stays so */
+    struct settled settled = {/* a finding that is written up stays as it is */
                               .state = known ? STATE_UNCHANGED : STATE_BUNDLED,
                               .bundle = bundle,
                               .title = title.data,
@@ -479,14 +481,14 @@ static int keep_past(const struct follow_up_options *options, const struct signa
     return 0;
 }
 
-/* Of a rewritten case, those of its original. */
+/* The nodes of the case or, of a rewritten one, of its original. */
 static size_t count_nodes(const struct test_case *test)
 {
     const struct model *model = test_case_model(test->equivalence ? test->equivalence->origin : test, NULL);
     return model ? model->graph->n_node : 0;
 }
 
-/* Its bundle, if that is wanted, goes to the database with all that is known of it. */
+/* In a shared campaign: the finding, and its bundle if that is wanted, go to the database. */
 static int hand_in_finding(const struct follow_up_options *options, const char *from,
                            const struct trial_done *trial, const struct follow_up_done *done,
                            const struct finding *finding, struct error *err)
@@ -549,15 +551,16 @@ static int hand_in(const struct follow_up_options *options, const char *from, co
     return status;
 }
 
-/* Bundled, unless the bundle of another finding of the same bug is as small, or that one is written up. A
- * finding's own bundle is made anew where that is asked for, and stays where it came in meanwhile. */
+/* Writes a bundle, unless another finding of the same bug has one that is as small, or is written up: then
+ * this finding is merged into that one. A finding's own bundle that is as small is written again only where
+ * the options ask for it. */
 static int bundle_it(const struct follow_up_options *options, const char *from,
                      const struct trial_done *trial, struct follow_up_done *done, struct error *err)
 {
     struct present present;
     if (find_present(options->store, done->signature.text, &present, err))
         return -1;
-    if (text_equal(present.same_as, from)) { /* one that was merged into it: then it is its own still */
+    if (text_equal(present.same_as, from)) { /* it was merged into this one */
         if (find_present(options->store, from, &present, err))
             return -1;
         if (!signature_parse(&done->signature, from))
@@ -584,8 +587,9 @@ static int bundle_it(const struct follow_up_options *options, const char *from,
     return status;
 }
 
-/* Another setting of the same release and kernels, for what the engine calls unsupported: the one that leaves
- * graphs alone, or where that is the engine itself any other. */
+/* Another setting of the same release with the same kernels, which shows whether the engine really lacks what
+ * it calls unsupported: the setting that leaves graphs alone or, if the engine has that already, any
+ * other. */
 static int companion_of(const struct panel *panel, struct pool *pool)
 {
     int engine = panel->engines[0], plain = pool_plain(pool, engine);
@@ -635,7 +639,7 @@ static bool make_smaller(const struct follow_up_options *options, struct pool *p
     return true;
 }
 
-/* The case alone, as if it had never been another. */
+/* The rewritten case by itself, without its original. */
 static struct test_case *without_origin(const struct test_case *test, struct error *err)
 {
     struct test_case *alone = test_case_same_model(test);
@@ -647,11 +651,9 @@ static struct test_case *without_origin(const struct test_case *test, struct err
     return NULL;
 }
 
-/*
- * What a finding of a rewritten case is about: the pair, when it takes both forms; the rewritten form, when
- * that is wrong by itself, with what is left of the rewriting when it must be run in another way. The caller
- * frees it.
- */
+/* What a finding of a rewritten case is about: the pair, when only both forms together show it; otherwise the
+ * rewritten form alone, with those steps of the rewriting that are about the way of running. The caller frees
+ * it. */
 static struct test_case *subject_of(const struct follow_up_options *options, struct test_case *test,
                                     struct error *err)
 {
@@ -676,11 +678,10 @@ static struct test_case *subject_of(const struct follow_up_options *options, str
     return run;
 }
 
-/*
- * The smaller case, or where there is none the case itself, tried and signed: 1, 0 when it is gone, -1. The
- * search needs no fresh processes, what is kept does; where that shows nothing in
- * them, as it depends on what is in memory, it is searched for in them.
- */
+/* Reduces the case, runs the smaller one (or the case itself) once more, and gives its signature. Returns 1;
+ * 0 when the failure is gone; -1. The search may reuse processes, but a case that is kept must fail in a
+ * fresh one. If it does not, because the failure depends on memory, the search is repeated in fresh
+ * processes. */
 static int try_smallest_of(const struct follow_up_options *options, const char *signature,
                            struct test_case *test, struct trial_done *trial, struct follow_up_done *done,
                            struct error *err)
@@ -713,7 +714,7 @@ static int try_smallest(const struct follow_up_options *options, const char *sig
     return status;
 }
 
-/* A model that ONNX's own checker refuses, an engine may refuse as well: as a rule it asks the same code. */
+/* An engine may refuse a model that ONNX's own checker refuses: most engines call the same code. */
 static bool refused_rightly(const struct trial_done *trial)
 {
     struct checker checker;

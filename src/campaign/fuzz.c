@@ -22,7 +22,7 @@
 /* How often progress is kept and the watcher called. */
 #define KEEP_SECONDS 0.25
 
-/* Snapshots of bred cases are saved this often, and may take this part of the time. */
+/* Snapshots of bred cases are saved at most this often, and may take at most this share of the time. */
 #define SNAPSHOT_SECONDS 0.5
 #define SNAPSHOT_SHARE 0.05
 
@@ -42,7 +42,7 @@ static char *describe_search(const struct fuzz_options *options)
     return str_detach(&text);
 }
 
-/* What makes the cases: a campaign goes on only with the same. */
+/* The options that determine the cases: a campaign is resumed only with the same ones. */
 static char *describe(const struct fuzz_options *options)
 {
     const struct fuzz_source_options *s = &options->source;
@@ -129,7 +129,8 @@ bool fuzz_time_is_up(const struct fuzz *fuzz)
     return limit > 0 && clock_seconds() - fuzz->started >= limit;
 }
 
-/* A leased range counts only as a whole, so that a worker ends it first; a signal hands it back at once. */
+/* A leased range counts only as a whole, so when the time is over a worker finishes it first. A signal hands
+ * it back at once. */
 bool fuzz_time_ends_range(const struct fuzz *fuzz)
 {
     return !fuzz->sharing && fuzz_time_is_up(fuzz);
@@ -172,7 +173,7 @@ static int make_probe_find(void *context, struct test_case **test, void **user, 
         return 0;
     *user = (void *)(uintptr_t)RANGE_MOST;
     if (generate_recipe(fuzz->probe.recipes[fuzz->next++], test, err))
-        *test = NULL; /* of a release with other operators */
+        *test = NULL; /* the probe was of a release with other operators */
     return 1;
 }
 
@@ -242,7 +243,8 @@ static int publish(struct fuzz *fuzz, struct error *err)
     return status;
 }
 
-/* A short range of bred cases is no more than a few engine runs: it may be lost rather than saved. */
+/* A range of bred cases may be only a few engine runs: to save a snapshot could cost more than to run it
+ * again. */
 static bool snapshot_is_due(const struct fuzz *fuzz)
 {
     double since = clock_seconds() - fuzz->snapshot;
@@ -262,7 +264,7 @@ static int save_snapshot(struct fuzz *fuzz, struct error *err)
     return 0;
 }
 
-/* The next range: its guidance knows what the one before found. */
+/* Begins the next range, whose guidance knows what was found in the one before. */
 static int begin_range(struct fuzz *fuzz, struct error *err)
 {
     struct store_filter all = {.merged = true, .gone = true};
@@ -284,7 +286,7 @@ static bool is_over(const struct fuzz *fuzz)
     if (fuzz->sharing)
         return fuzz->over;
     if (fuzz->range.sequel)
-        return false; /* what looks like a finding is judged first */
+        return false; /* the range belongs to the one before it, and is run first */
     return (most && made >= most) || (source->kind->over && source->kind->over(source->self));
 }
 
@@ -359,8 +361,8 @@ static int lock_folder(struct fuzz *fuzz, struct error *err)
                : 0;
 }
 
-/* A database that is no campaign's is told before anything is made beside it; an empty one is a campaign that
- * was killed at its first moment. */
+/* Refuses a database that is no campaign's before anything is written beside it. An empty one is that of a
+ * campaign that was killed at its very beginning. */
 static int check_store(const struct folder *folder, struct error *err)
 {
     struct store *store = NULL;
@@ -385,7 +387,8 @@ static int open_known(struct fuzz *fuzz, struct error *err)
     return known_open(&fuzz->known, &files, err);
 }
 
-/* Rules about settings need the engines' knobs; pairs of them would be a process each. */
+/* Rules about settings need the engines' knobs. Pairs of knobs are left out, as each would need a process of
+ * its own. */
 static void choose_rules(struct fuzz *fuzz, struct rule_choice *rules)
 {
     const struct panel *panel = fuzz->options->panel;
@@ -394,7 +397,8 @@ static void choose_rules(struct fuzz *fuzz, struct rule_choice *rules)
         rules->without = "fresh";
 }
 
-/* What leads elsewhere is told before the campaign begins, not when it is come upon. */
+/* A link that leads out of the folder is reported before the campaign begins, not when the campaign comes to
+ * it. */
 static int check_entries(const struct folder *folder, struct error *err)
 {
     char **names;
@@ -423,7 +427,7 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
     const struct fuzz_options *o = fuzz->options;
     struct fuzz_source_options source = o->source;
     struct fuzz_options probing = *o;
-    /* Whatever may be wrong with the options comes before the folder. */
+    /* Mistakes in the options are reported before the folder is made. */
     if (options_check(&source.generate, err) || rule_choice_check(&source.rules, err) ||
         open_known(fuzz, err))
         return -1;
@@ -462,7 +466,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
     fuzz->source.kind->plan(fuzz->source.self, &fuzz->range);
     if (fuzz_note_engines(fuzz, (int64_t)fuzz->status->cases, err))
         return -1;
-    tell_watcher(fuzz); /* of the beginning, as the first case may take long */
+    tell_watcher(fuzz); /* at the beginning, as the first case may take long */
     if (!found && (run_probe_finds(fuzz, err) || fuzz->stop || begin_range(fuzz, err)))
         return fuzz->stop ? 0 : -1;
     if (fuzz_run_ranges(fuzz, err) || fuzz_keep(fuzz, true, err) ||
@@ -471,7 +475,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
     return fuzz_note_engines(fuzz, (int64_t)fuzz->status->cases, err) || publish(fuzz, err) ? -1 : 0;
 }
 
-/* Before a folder is made and thousands of cases are. */
+/* Checks that every engine starts, before the folder and thousands of cases are made. */
 static int check_engines(const struct panel *panel, struct error *err)
 {
     for (size_t i = 0; i <= panel->count; i++) {
@@ -538,7 +542,7 @@ int fuzz_run(const struct fuzz_options *options, struct fuzz_status *status, str
     *status = (struct fuzz_status){0};
     if (!options->shared)
         return run_fuzz(options, status, err);
-    /* What a worker needs on disk for a while; of one that is killed, the next process removes it. */
+    /* A folder for temporary files of this worker. When it is killed, the next process removes the folder. */
     if (pool_folder(options->panel->pool, &scratch, err))
         return -1;
     own.folder = scratch;

@@ -23,14 +23,14 @@ void fuzz_met(void *context, uint64_t signature, bool is_new)
                                                .signature = signature});
 }
 
-/* What is run of a leased range is run again, in fresh processes, where something new shows. Bred cases
- * cannot be made again. */
+/* Whether the case is run again, in fresh processes, if it shows something new: cases of a leased range are,
+ * except bred ones, which cannot be made again. */
 bool fuzz_looks_twice(const struct fuzz *fuzz, size_t number)
 {
     return fuzz->sharing && !fuzz->source.kind->bred && number < RANGE_MOST;
 }
 
-/* An engine that started once and no longer does, case after case, is not tested any more. */
+/* Stops the campaign when an engine that started once does not start any more, case after case. */
 static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
 {
     for (size_t i = 0; i < done->n_engines; i++) {
@@ -45,7 +45,7 @@ static void watch_engines(struct fuzz *fuzz, const struct trial_done *done)
     }
 }
 
-/* Whether the case has a finding that was not there before; from then on it is known. */
+/* Whether the case has a finding that the campaign does not know yet; from then on it does. */
 static bool finds_new(struct fuzz *fuzz, const struct trial_done *done)
 {
     bool found = false;
@@ -61,7 +61,7 @@ static bool finds_new(struct fuzz *fuzz, const struct trial_done *done)
     return found;
 }
 
-/* A bred case cannot be made again, so that of a new finding is kept in the folder. */
+/* A bred case cannot be made again from its recipe, so the case of a new finding is kept in the folder. */
 static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const struct trial_done *done,
                        struct error *err)
 {
@@ -69,7 +69,7 @@ static int record_bred(struct fuzz *fuzz, struct fuzz_recorder *recorder, const 
     snprintf(unkept, sizeof unkept, "unkept %s", done->test->name);
     if (finds_new(fuzz, done)) {
         fuzz->fresh = true;
-        recorder->state = NULL; /* which knows it by now */
+        recorder->state = NULL; /* finds_new has entered it there */
         if (kept_case_write(&fuzz->folder, done->test->name, done->test, err))
             return -1;
     } else {
@@ -141,7 +141,7 @@ static int count(struct fuzz *fuzz, size_t number, const struct trial_done *done
     return fuzz_keep(fuzz, fuzz->added, err);
 }
 
-/* A case of a leased range that came to nothing: it is as if it had not been run yet. */
+/* A case of a leased range that a mishap left without a result counts as not run yet. */
 static int put_off(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
 {
     second_looks_add(&fuzz->shared.looks,

@@ -34,7 +34,7 @@ static int pass_time(struct fuzz *fuzz, double *pause, struct error *err)
     return 0;
 }
 
-/* Drawn cases are one range; of bred ones a lease is several. */
+/* A lease of drawn cases is one range, one of bred cases several. */
 static void plan_leased(struct fuzz *fuzz)
 {
     fuzz->range = (struct case_range){.count = (size_t)fuzz->shared.lease.count};
@@ -59,8 +59,8 @@ static bool go_on(struct fuzz *fuzz)
     return true;
 }
 
-/* When all cases are done, a campaign goes on until its findings are reduced, those of workers that died,
- * too. */
+/* When all cases are done, a campaign goes on until its findings are reduced, including those that dead
+ * workers had begun to reduce. */
 static int is_all_done(struct fuzz *fuzz, enum work_kind kind, bool *done, struct error *err)
 {
     bool left = false;
@@ -101,7 +101,8 @@ int fuzz_return_range(struct fuzz *fuzz, struct error *err)
         return 0;
     if (fuzz_shared_return(&fuzz->shared, &added, err))
         return -1;
-    const struct case_source_kind *kind = fuzz->source.kind; /* one island that has all is enough */
+    const struct case_source_kind *kind =
+        fuzz->source.kind; /* one island that has reached all goals ends it */
     if (kind->bred && kind->over(fuzz->source.self) && work_set_stopped(fuzz->store, true, err))
         return -1;
     if (!added)
@@ -110,7 +111,7 @@ int fuzz_return_range(struct fuzz *fuzz, struct error *err)
     return fuzz_recount(fuzz->status, fuzz->store, err);
 }
 
-/* An engine that does not start has not been asked: then the range is for a worker where it does. */
+/* Fails when an engine did not start, so that the range goes to a worker where it does. */
 static int check_started(const struct fuzz *fuzz, const struct trial_done *done, struct error *err)
 {
     for (size_t i = 0; i <= done->n_engines; i++) {
@@ -143,11 +144,9 @@ static int look_again(struct fuzz *fuzz, const struct second_look *look, struct 
     return status;
 }
 
-/*
- * What a leased range found is found again in fresh processes, and that counts: else the range would differ
- * with what its worker had run before, and with how much its machine had to do. Of the cases that showed the
- * same, it is enough that the first shows it again.
- */
+/* Runs again, in fresh processes, the cases of a leased range that found something, and only what they find
+ * then counts. Otherwise the result of a range would depend on what its worker had run before and on the load
+ * of its machine. Of several cases with the same finding it is enough that the first shows it again. */
 static int look_twice(struct fuzz *fuzz, struct error *err)
 {
     struct second_looks *looks = &fuzz->shared.looks;
@@ -165,8 +164,8 @@ static int look_twice(struct fuzz *fuzz, struct error *err)
     return 0;
 }
 
-/* 1: a leased range may be returned. A signal hands it back at once: it may have ended engines as well, so
- * that what they said last is no answer. */
+/* Returns 1 when a leased range may be returned. After a signal it is handed back at once, because the signal
+ * may have ended engines too, and their last results are no answers. */
 int fuzz_finish_leased(struct fuzz *fuzz, struct error *err)
 {
     if ((fuzz_looks_twice(fuzz, 0) && look_twice(fuzz, err)) || fuzz_keep(fuzz, true, err))
@@ -185,7 +184,7 @@ static int run_probe_find(struct fuzz *fuzz, size_t number, struct error *err)
     recorder.state = NULL;
     recorder.first = -1 - (int64_t)fuzz->probe.n_recipes;
     if (follow_up_again(o->panel, o->registry, &fuzz->folder, fuzz->probe.recipes[number], &done, &why))
-        return 0; /* of a release with other operators */
+        return 0; /* the probe was of a release with other operators */
     int status = check_started(fuzz, &done, err);
     if (!status)
         status = fuzz_record(&recorder, &done, fuzz_met, fuzz, err);
@@ -193,7 +192,8 @@ static int run_probe_find(struct fuzz *fuzz, size_t number, struct error *err)
     return status;
 }
 
-/* In fresh processes, and written at once: then it does not matter who runs them, and who dies of them. */
+/* Runs the probe's findings in fresh processes and writes what they show at once, so that it does not matter
+ * which worker runs them, or ends on the way. */
 static int run_shared_probe_finds(struct fuzz *fuzz, struct error *err)
 {
     struct finding_buffer *found = &fuzz->shared.findings;
@@ -208,8 +208,8 @@ static int run_shared_probe_finds(struct fuzz *fuzz, struct error *err)
     return work_task_return(fuzz->shared.work, PROBE_TASK, found->findings, found->count, &mine, err);
 }
 
-/* One worker runs them, and another when it dies of them. They come before all ranges, so that the others
- * wait. */
+/* One worker runs the probe's findings, and another takes over when that one dies. They come before all
+ * ranges, so the other workers wait. */
 static int share_probe_finds(struct fuzz *fuzz, struct error *err)
 {
     static const struct timespec pause = {.tv_nsec = 200000000};
@@ -229,7 +229,7 @@ static int share_probe_finds(struct fuzz *fuzz, struct error *err)
     return fuzz_recount(fuzz->status, fuzz->store, err);
 }
 
-/* To the end of a shared campaign, or of this worker's time. The summary is about the whole campaign. */
+/* Works until the shared campaign or this worker's time ends. The summary is about the whole campaign. */
 int fuzz_take_part(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;

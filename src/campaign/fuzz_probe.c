@@ -34,7 +34,8 @@ static int quick_probe(const struct fuzz_options *options, size_t engine, const 
     return probe_keep(*results, place->in, place->name, err);
 }
 
-/* Whether the campaign may run a case that a probe, perhaps a whole one that was kept, came upon. */
+/* Whether a case that a probe found is one that the campaign may run: the probe may have been of all
+ * operators, and kept from earlier. */
 static bool is_wanted(const struct generate_options *options, const struct probe_op *op,
                       const struct probe_find *find)
 {
@@ -114,7 +115,8 @@ int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options
                     struct error *err)
 {
     char *kept = probe_folder();
-    /* What this machine has kept, the others that share a campaign may not have. */
+    /* Results kept by this user are not used in a shared campaign, because the other workers may not have
+     * them. */
     const struct kept_in places[2] = {{folder, own_name}, {USERS_PATH, options->shared ? NULL : kept}};
     struct map seen;
     int status = 0;
@@ -128,7 +130,7 @@ int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options
     return status;
 }
 
-/* *same: false when the store has had others than the folder. */
+/* *same becomes false when the store had other results than the folder. */
 static int share_engine(const struct folder *folder, const char *file, const char *key, struct store *store,
                         bool *same, struct error *err)
 {
@@ -148,7 +150,8 @@ static int share_engine(const struct folder *folder, const char *file, const cha
     return status;
 }
 
-/* Before the probe: takes what the store has. After it: gives it what it lacks. */
+/* Called before the probe, to take results from the store, and after it, to give the store those that it
+ * lacks. */
 static int share_all(const struct fuzz_options *options, const struct folder *in, struct store *store,
                      bool before, bool *same, struct error *err)
 {

@@ -22,8 +22,8 @@ struct fuzz_recorder {
     /* Where they are kept back, unless the state knows them already; NULL: they go to the store at once. */
     struct finding_buffer *buffer;
     const struct fuzz_state *state; /* NULL: it knows none */
-    size_t number;                  /* of the case in its range, */
-    int64_t first;                  /* whose first case this is */
+    size_t number;                  /* place of the case in its range */
+    int64_t first;                  /* number of the first case of that range */
 };
 
 /*

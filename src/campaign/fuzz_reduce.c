@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reducing may take this part of the time, and so long for one finding. */
+/* The share of the time that reducing may take, and the most seconds for one finding. */
 #define REDUCE_SHARE 0.33
 #define REDUCE_SECONDS 15
 
@@ -62,7 +62,7 @@ struct followed {
     double renewed; /* clock */
 };
 
-/* Should the lease be lost all the same, another finds out what this worker would have. */
+/* If the lease is lost all the same, another worker follows up the finding, with the same result. */
 static void renew_follow_up(void *context)
 {
     struct followed *followed = context;

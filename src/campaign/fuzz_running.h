@@ -24,33 +24,36 @@ struct fuzz {
     struct fuzz_state state;
     struct fuzz_probe probe;
     struct known_issues known;
-    struct arena arena;                       /* settings of the engines */
-    struct trials *trials, *rough, *unjudged; /* the last two settle nothing, the last has no reference */
-    struct panel engines;                     /* without the reference */
-    double started, before;                   /* clock at the start; elapsed of earlier starts */
-    double kept;                              /* clock when progress was kept last */
-    double snapshot;                          /* the same for the snapshot */
-    double snapshot_took;                     /* seconds */
-    struct folder folder;                     /* the campaign's, or one of this worker for a while */
-    int lock;                                 /* file, held while the campaign runs */
-    double reducing;                          /* seconds spent on it in this start */
+    struct arena arena; /* settings of the engines */
+    struct trials *trials, *rough,
+        *unjudged;          /* `rough` and `unjudged` settle nothing, and `unjudged` has no reference */
+    struct panel engines;   /* without the reference */
+    double started, before; /* clock at the start; elapsed of earlier starts */
+    double kept;            /* clock when progress was kept last */
+    double snapshot;        /* the same for the snapshot */
+    double snapshot_took;   /* seconds */
+    struct folder folder;   /* the campaign's, or one of this worker for a while */
+    int lock;               /* file, held while the campaign runs */
+    double reducing;        /* seconds spent on it in this start */
     bool stop;
     struct fuzz_shared shared; /* of a campaign of many workers, */
     bool sharing;              /* which this is; */
     bool over;                 /* all its cases are done, or it was stopped */
     bool going_on;             /* a search is not done with its range yet, */
     size_t steps;              /* of which so many were run */
-    bool lost;                 /* another has taken the range at hand over */
+    bool lost;                 /* another worker has taken over the present range */
     size_t next;       /* place in the range, or among the probe's finds, of the case to be made next */
     bool fresh, added; /* of the case that is being recorded: new to the range, new to the store */
-    const struct trial_done *first_run; /* the same, when it shall be run again if it shows something new */
+    const struct trial_done *
+        first_run; /* the case that is being recorded, if it is to be run again when it shows something new */
 };
 
 /* fuzz.c */
 void fuzz_update_status(struct fuzz *fuzz);
 bool fuzz_time_is_up(const struct fuzz *fuzz);
 
-/* A leased range counts only as a whole, so that a worker ends it first; a signal hands it back at once. */
+/* A leased range counts only as a whole, so when the time is over a worker finishes it first. A signal hands
+ * it back at once. */
 bool fuzz_time_ends_range(const struct fuzz *fuzz);
 
 /* Progress for the watcher and the store: every so often, and at once when something new was met. */

@@ -18,12 +18,12 @@
 #include <string.h>
 
 enum {
-    STUCK = 12,       /* generations without a rise, after which a population begins again */
-    IDLE_STEP = 6,    /* generations without a rise for which a model waits one turn more */
+    STUCK = 12,       /* generations without a better genome after which a population begins again */
+    IDLE_STEP = 6,    /* for every so many generations without a better genome a model waits one more turn */
     IDLE_MOST = 7,    /* turns that it waits at most */
-    PATIENCE = 6,     /* second runs in a row without anything new; then most generations have none */
+    PATIENCE = 6,     /* second runs in a row without anything new, after which most generations have none */
     JUDGED = 8,       /* in every eighth generation the fittest genome is judged */
-    SELDOM = 16,      /* then every sixteenth generation has second runs */
+    SELDOM = 16,      /* after that only every sixteenth generation has second runs */
     FAILED_STACKS = 2 /* failures after which a model is not stacked any more */
 };
 
@@ -128,7 +128,7 @@ static void name_model(struct searched *m)
     snprintf(m->figures.model, sizeof m->figures.model, "%s", m->name);
 }
 
-/* Variants are made of the model with its first sample. */
+/* Opens the maker of variants, which uses the model with its first sample. */
 static int open_variants(struct searched *m, struct error *err)
 {
     struct model *copy;
@@ -201,8 +201,8 @@ static bool is_stack(const struct search_source *source)
     return at_hand(source)->stacked && !source->alone;
 }
 
-/* Bounds are the reference's, and a goal by itself; the classes of a single engine have nobody else's to
- * differ from. A NaN is seen without it. */
+/* Whether the search needs the reference: for answers beyond their bounds, and for differing classes when
+ * there is only one engine to differ from. NaN is seen without it. */
 static bool is_judged(const struct search_source *source)
 {
     enum search_goal goal = source->options.goal;
@@ -241,7 +241,7 @@ static uint64_t number_of(const struct searched *m, size_t genome)
     return genetic_round(m->genetic) * genetic_population(m->genetic) + genome;
 }
 
-/* A case by which a finding can be found again, once it is kept. */
+/* Gives the case the name by which its finding can be found again once it is kept. */
 static void name_case(const struct searched *m, struct test_case *test, uint64_t number)
 {
     char own[80], name[KEPT_NAME_SIZE], recipe[KEPT_NAME_SIZE + 20];
@@ -379,7 +379,8 @@ static bool has_finding(const struct trial_done *done)
     return found;
 }
 
-/* A suspect that was judged alone. A search for answers beyond their bounds is there. */
+/* Hears of a suspect that was judged alone: only here can a search for answers beyond their bounds reach its
+ * goal. */
 static void hear_judged(struct searched *m, size_t number, const struct trial_done *done,
                         const struct fuzz_status *status)
 {
@@ -441,7 +442,7 @@ static int hear(void *raw, size_t number, const struct trial_done *done, struct 
     return 0;
 }
 
-/* The best genome of the generation against what was there before. */
+/* Compares the best genome of the generation with the best so far. */
 static void note_best(struct searched *m)
 {
     double best = genetic_fitness(m->genetic, genetic_best(m->genetic));

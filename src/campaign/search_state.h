@@ -25,8 +25,9 @@ struct searched {
     struct ascent ascent;
     bool stacked;
     size_t failed_stacks;
-    double local_best;         /* of the population since its last fresh noise */
-    uint64_t idle, stuck, due; /* generations without a rise, ever and of this population; its next turn */
+    double local_best; /* of the population since its last fresh noise */
+    uint64_t idle, stuck,
+        due; /* generations without a better genome, ever and of this population; when its next turn is */
     struct search_figures figures;
     bool reaching;  /* the goal was reached for the first time in this generation, */
     size_t reached; /* by this genome */

@@ -14,7 +14,7 @@ static bool has_parameter(const struct op *op, const char *name)
     return false;
 }
 
-/* Reductions, those to an index included, have keepdims. */
+/* keepdims is what all reductions have, those that give an index (ArgMax) included. */
 static bool are_mates(const struct op *a, const struct op *b)
 {
     return a->eval == b->eval || (a->fit && a->fit == b->fit) ||
@@ -42,7 +42,7 @@ static bool is_axes(const char *parameter)
     return text_equal(parameter, "axis") || text_equal(parameter, "axes");
 }
 
-/* A negative whole number; of data the sign is chance. */
+/* Whether the value holds a negative whole number. Fractions are data, whose sign means nothing. */
 static bool is_negative(const char *value)
 {
     bool negative = false;
@@ -107,7 +107,7 @@ static uint64_t facts_of_operator(const struct cause_subject *subject, const cha
     return facts;
 }
 
-/* PRelu: one operand is broadcast to the other, and another shape of it may fit by chance. */
+/* Whether one operand alone is broadcast to the other (PRelu): another shape of it may then happen to fit. */
 static bool broadcasts_one(const char *name)
 {
     const struct op *op = op_find(name);
@@ -182,7 +182,8 @@ void cause_window_kind(struct str *out, const struct cause_subject *subject)
     add_kind(out, subject, COUNTS_WINDOWS, "windows");
 }
 
-/* One kernel computes many functions of elements, by other formulas each. */
+/* One kernel computes many functions of elements, each by a formula of its own, so the operator is named
+ * too. */
 void cause_kernel(struct str *out, const struct cause_subject *subject)
 {
     const struct op *op = op_find(subject->operator_name);
@@ -215,16 +216,16 @@ static bool is_flag(const struct finding_evidence *evidence)
 
 void cause_parameter_name(struct str *out, const struct cause_subject *subject)
 {
-    const char *parameter = subject->evidence->parameter; /* operators call axes either way */
+    const char *parameter = subject->evidence->parameter; /* some operators call it axis, others axes */
     str_add(out, is_axes(parameter) ? "axes" : parameter);
 }
 
-/* What matters of a value: words, flags, left out or not, the sign of numbers; of axes, how many. */
+/* What matters of a value: of words and flags all, of numbers the sign, of axes whether there are several. */
 void cause_parameter(struct str *out, const struct cause_subject *subject)
 {
     const char *value = subject->evidence->value;
     cause_parameter_name(out, subject);
-    if (subject->facts & EVIDENCE(IS_AXES)) /* whether their sign matters, another experiment tells */
+    if (subject->facts & EVIDENCE(IS_AXES)) /* another experiment tells whether their sign matters */
         str_add(out, strchr(value, ',') ? " of several" : "");
     else if (isalpha((unsigned char)*value) || is_flag(subject->evidence))
         str_printf(out, strchr(value, '[') ? "" : "=%s",
@@ -287,8 +288,8 @@ void cause_coarse_types(struct str *out, const struct cause_subject *subject)
     str_add(out, is_integers(types) ? "integers" : types);
 }
 
-/* An engine without integers has them nowhere. Of several nodes, the types of the first say nothing of the
- * last. */
+/* An engine that has no integers has none of any size, so they are one type. Where several nodes are blamed,
+ * the types in the signature are those of the first, so those of the wrong output count. */
 void cause_wrong_type(struct str *out, const struct cause_subject *subject)
 {
     const struct finding_evidence *evidence = subject->evidence;
@@ -321,14 +322,15 @@ void cause_operators(struct str *out, const struct cause_subject *subject)
     }
 }
 
-/* How much an operator does, so that those around it can be told apart. */
+/* How much work an operator does: it is told apart from smaller ones around it. */
 static int work_of(const char *name)
 {
     const struct op *op = op_find(name);
     return op ? (int)op->work : WORK_ELEMENTS;
 }
 
-/* MatMul of "Mul+MatMul", each once. What a pass fuses with them, or moves across them, varies. */
+/* The operators with most work, each once: MatMul of "Mul+MatMul". Which others a pass fuses with them, or
+ * moves across them, differs from finding to finding. */
 void cause_main_operators(struct str *out, const struct cause_subject *subject)
 {
     const struct signature *signature = subject->signature;

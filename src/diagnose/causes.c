@@ -28,7 +28,8 @@ int causes_key(struct str *out, struct store *store, const struct stored *stored
         return 0;
     }
     const char *text = *stored->same_as ? stored->same_as : stored->signature;
-    if (!signature_parse(&signature, text)) { /* of another version: at least it is one by itself */
+    if (!signature_parse(&signature,
+                         text)) { /* the signature is of another version: the finding is a cause of its own */
         str_add(out, text);
         return 0;
     }

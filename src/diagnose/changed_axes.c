@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* A change of the axes that a node names, of a tensor of this rank; whether there was anything to change. */
+/* Changes the axes that a node names of a tensor of this rank. False when there was nothing to change. */
 typedef bool change_axes(int64_t *axes, size_t count, int rank);
 
 static int compare_ints(const void *a, const void *b)
@@ -29,7 +29,7 @@ static bool count_forward(int64_t *axes, size_t count, int rank)
     return changed;
 }
 
-/* Counted from the front, as -1 is the last. */
+/* Negative axes are first counted from the front, as -1 is the last. */
 static bool sort(int64_t *axes, size_t count, int rank)
 {
     bool sorted = true;
@@ -75,7 +75,7 @@ static bool names_axes(const char *name)
     return text_equal(name, "axes") || text_equal(name, "axis");
 }
 
-/* A node of the other case, whose values have the ranks of the first. */
+/* Changes a node of the other case; its values have the same ranks as in the first case. */
 static bool change_node(struct test_case *other, const struct node_values *values, struct model *model,
                         Onnx__NodeProto *node, change_axes *change)
 {
@@ -98,7 +98,8 @@ static bool change_node(struct test_case *other, const struct node_values *value
     return changed;
 }
 
-/* Another list may have to go with the axes, and then the case gives something else. */
+/* Another list, such as pads, may belong to the axes one by one. Then the changed case gives another result,
+ * and is not used. */
 static struct test_case *with_axes(const struct test_case *test, change_axes *change)
 {
     struct model *model;
@@ -123,7 +124,7 @@ struct test_case *changed_axes_forward(const struct test_case *test)
     return with_axes(test, count_forward);
 }
 
-/* Sets the elements of a constant of integers, where `which` says so; false when it is none. */
+/* Sets those elements of a constant that `which` marks; false when it is no constant of integers. */
 static bool set_elements(struct model *model, const char *name, const bool *which, size_t count,
                          int64_t value)
 {
@@ -139,7 +140,8 @@ static bool set_elements(struct model *model, const char *name, const bool *whic
     return fits;
 }
 
-/* Which elements of a constant are negative; 0 when none is, or it is no constant of a few integers. */
+/* Marks the negative elements of a constant, and returns how many it has; 0 as well when it is no constant of
+ * a few integers. */
 static size_t find_negative(const struct model *model, const char *name, bool negative[TENSOR_MAX_RANK])
 {
     struct tensor tensor;
@@ -153,7 +155,7 @@ static size_t find_negative(const struct model *model, const char *name, bool ne
     return any ? count : 0;
 }
 
-/* The name of the value that the node takes as this parameter; NULL: it has none. */
+/* The name of the value that the node takes as this parameter; NULL when it takes none. */
 static const char *taken_as(const Onnx__NodeProto *node, const char *name)
 {
     const struct op *op = op_of(node);

@@ -107,7 +107,8 @@ static bool make_moderate(struct tensor *tensor)
     for (size_t i = 0; dtype_is_float(tensor->type) && i < tensor->count; i++) {
         long double x = tensor_get(tensor, i);
         if (isfinite(x) && fabsl(x) > sqrtl(dtype_highest(tensor->type))) {
-            tensor_set(tensor, i, x < 0 ? -2.7L : 2.7L); /* no multiple of what is usual */
+            tensor_set(tensor, i,
+                       x < 0 ? -2.7L : 2.7L); /* a number that other elements are no multiples of */
             changed = true;
         }
     }
@@ -205,7 +206,7 @@ static void change_inner_constant(struct inner_change *context, Onnx__TensorProt
     tensor_release(&tensor);
 }
 
-/* Of the bodies of a node. */
+/* Changes the constants in the bodies of a node. */
 static int change_bodies(void *data, Onnx__NodeProto *node, int depth)
 {
     struct inner_change *context = data;
@@ -294,8 +295,8 @@ static bool expand(struct tensor *tensor, const struct shape *shape)
     return true;
 }
 
-/* Whether the value is an operand to write out: of a node that works on elements any, else one that it can do
- * without and nothing else takes. */
+/* Whether the value is an operand to write out in full. Of a node that works on elements every operand is; of
+ * others only an optional one that no other node takes. */
 static bool is_broadcast(const Onnx__NodeProto *node, const char *name)
 {
     const struct op *op = op_of(node);

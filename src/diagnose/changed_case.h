@@ -10,9 +10,9 @@
 
 #include "case/test_case.h"
 
-/* How the cases are made: a case of its own with the same inputs, whose model may be edited until it is
- * finished; inputs declared as they are now; and the outputs declared. The last frees the case and gives NULL
- * when nothing was changed, or the reference cannot compute it. */
+/* How the cases are made: changed_begin copies the case, and its model may be edited; changed_declare_inputs
+ * declares the inputs as they are now; changed_finish declares the outputs. It frees the case and returns
+ * NULL when nothing was changed, or when the reference cannot compute it. */
 struct test_case *changed_begin(const struct test_case *test, struct model **model);
 void changed_declare_inputs(struct model *model, const struct test_case *changed);
 struct test_case *changed_finish(struct test_case *changed, bool was_changed);
@@ -22,7 +22,8 @@ struct test_case *changed_finish(struct test_case *changed, bool was_changed);
 typedef bool change_tensor(struct tensor *tensor);
 struct test_case *changed_tensors(const struct test_case *test, change_tensor *change);
 
-/* The same with those whose names are `chosen`; NULL: all inputs, or constants, of the graph itself. */
+/* Changes only inputs, or constants, of the graph itself, and of them those that `chosen` accepts; NULL:
+ * all. */
 typedef bool choose_value(const struct model *model, const char *name);
 bool changed_inputs(struct test_case *changed, struct model *model, choose_value *chosen,
                     change_tensor *change);
@@ -31,13 +32,13 @@ bool changed_constants(struct model *model, choose_value *chosen, change_tensor 
 /* The rank of an input or constant of the case; -1 of what a node makes. */
 int changed_rank_of(const struct test_case *test, const char *name);
 
-/* Frees the changed case, which may be NULL, and gives NULL unless it must give the same as the first; or
- * the same elements, in whatever shapes. */
+/* Returns the changed case when by the reference it gives the same results as the first, or, for the second
+ * function, the same elements in whatever shapes. Otherwise frees it and returns NULL. It may be NULL. */
 struct test_case *changed_if_same(const struct test_case *test, struct test_case *changed);
 struct test_case *changed_if_same_elements(const struct test_case *test, struct test_case *changed);
 
-/* Whether both give the same elements, with numbers that tell in all inputs and constants: reduced cases hold
- * zeros. */
+/* Whether both give the same elements when all inputs and constants hold numbers that differ. Reduced cases
+ * hold zeros, with which much gives the same. */
 bool changed_mean_the_same(const struct test_case *a, const struct test_case *b);
 
 /* Every NaN and infinity of inputs and weights becomes 1. */
@@ -55,38 +56,37 @@ struct test_case *changed_moderate(const struct test_case *test);
 /* Every scalar becomes a list of one element. */
 struct test_case *changed_ranked(const struct test_case *test);
 
-/* Small numbers that differ from their neighbours in the place of all inputs of floating point. */
+/* All inputs of floating point get small numbers that differ from their neighbours. */
 struct test_case *changed_counted(const struct test_case *test);
 
 /* Every dimension of 0 becomes 2; what was empty holds ones. */
 struct test_case *changed_filled(const struct test_case *test);
 
-/* The operands of a single node that works on elements, or what a node can do without, such as what a Gemm
- * adds, written out in the shape of the result. */
+/* Operands of a single node are written out in the shape of the result: all of a node that works on elements,
+ * otherwise optional ones, such as what Gemm adds. */
 struct test_case *changed_expanded(const struct test_case *test);
 
-/* A single node without the outputs that it can do without. */
+/* A single node without its optional outputs. */
 struct test_case *changed_fewer_outputs(const struct test_case *test);
 
-/* Word number `index` of an attribute with a list of words, of a node, becomes another, wherever it stands.
- */
+/* In a node's attribute that is a list of words, word number `index` becomes another wherever it stands. */
 struct test_case *changed_word(const struct test_case *test, size_t node, const char *attribute, size_t index,
                                const char *word);
 
-/* Axes, as attributes, constants or inputs, in ascending order; and those that are counted from the back,
- * counted from the front. Only where the node means the same then. */
+/* Axes, given as attributes, constants or inputs, are put in ascending order, or are counted from the front
+ * where they were counted from the back. NULL as well where the node would mean something else. */
 struct test_case *changed_axes_sorted(const struct test_case *test);
 struct test_case *changed_axes_forward(const struct test_case *test);
 
 /* Slices that go backwards go forward, over all of their axes. */
 struct test_case *changed_steps_forward(const struct test_case *test);
 
-/* An equation whose result has the letters, too, which are summed within one operand; no other node, and no
- * scalar. */
+/* The equation of a single Einsum keeps in its result the letters that it summed within one operand. NULL as
+ * well where the result is a scalar. */
 struct test_case *changed_letters_kept(const struct test_case *test);
 
-/* Equations name the dimensions of their operands: those that became matrices of one row in the changed case
- * get a letter more, and so does the result. */
+/* Equations name the dimensions of their operands. Those of operands that became matrices of one row in the
+ * changed case get one more letter, and so does the result. */
 void changed_name_rows(const struct test_case *test, const struct test_case *changed, struct model *model);
 
 #endif

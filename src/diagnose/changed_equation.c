@@ -22,8 +22,8 @@ static size_t count_terms(const char *terms, size_t length, char letter)
     return count;
 }
 
-/* Adds to the result the letters that are summed within one operand; false when there are none, or it is a
- * scalar, which may be what matters. */
+/* Adds to the result the letters that are summed within one operand. False when there are none, or when the
+ * result is a scalar, as that may be what the failure needs. */
 static bool keep_letters(struct str *equation)
 {
     const char *arrow = strstr(equation->data, "->");
@@ -57,7 +57,7 @@ struct test_case *changed_letters_kept(const struct test_case *test)
     return other ? changed_finish(other, changed) : NULL;
 }
 
-/* Whether the value was a list and is a row. */
+/* Whether the value was a list and is now a matrix of one row. */
 static bool is_row(const struct test_case *test, const struct test_case *other, const char *name)
 {
     return changed_rank_of(test, name) == 1 && changed_rank_of(other, name) == 2;

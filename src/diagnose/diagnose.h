@@ -9,11 +9,10 @@
 #include "diagnose/evidence.h"
 #include "trial/trial.h"
 
-/*
- * Fills in the evidence of a failure of the panel's first engine, which the caller has initialised. registry
- * may be NULL: then passes are not looked for. Returns what the parameters told as one line, on the heap;
- * NULL when that is not certain. Trouble on the way is no failure: there is less evidence then.
- */
+/* Fills in the evidence, which the caller has initialised, of a failure of the panel's first engine. registry
+ * may be NULL: then passes are not looked for. Returns one line on the heap about the parameter to blame;
+ * NULL when none is for certain. Experiments that cannot be made are no failure: there is less evidence
+ * then. */
 char *diagnose(const struct panel *panel, struct registry *registry, const struct trial_done *done,
                struct finding_evidence *evidence);
 

@@ -123,7 +123,8 @@ static void show(struct finding_evidence *evidence, const char *name)
             evidence->shown |= EVIDENCE(i);
 }
 
-/* Campaigns of before 2026-11-18 have lists as text with '+' between the words, and flags of their own. */
+/* In campaigns from before 2026-11-18 lists are text with '+' between the words, and some bits are members of
+ * their own. */
 static void read_former(struct finding_evidence *evidence, const struct json_value *top)
 {
     static const char *const lists[] = {"cures", "general"};

@@ -9,36 +9,34 @@
 #include "base/arena.h"
 #include "findings/store.h"
 
-/*
- * What was shown, a bit each. A change that cures the case names what its failure needs: the rows of
- * diagnose/table.c say how the cases are changed. What cures a case of one node proves most.
- */
+/* What was shown, one bit each. A change that cures the case tells what the failure needs; the rows of
+ * diagnose/table.c say how cases are changed. A cure of a case with a single node proves most. */
 enum evidence_bit {
     CURED_AXES_FORWARD,  /* axes counted from the front, where they were counted from the back */
     CURED_AXES_SORTED,   /* axes in ascending order */
     CURED_STEPS_FORWARD, /* slices that go forward */
     CURED_EXPANDED,      /* operands written out in the shape of the result */
     CURED_FINITE,        /* no NaN and no infinity */
-    CURED_ABOVE_LOWEST,  /* not the lowest number of its type, where the largest in its place cures, too */
-    CURED_MODERATE,      /* no numbers whose square is infinite */
-    CURED_FILLED,        /* no tensors without elements */
-    CURED_RANKED,        /* lists of one element in the place of scalars */
-    CURED_TWO_DIMS,      /* matrices of one row in the place of lists */
-    CURED_LETTERS_KEPT,  /* an Einsum that sums nothing within one operand */
+    CURED_ABOVE_LOWEST, /* not the lowest number of its type; the largest number in its place cures as well */
+    CURED_MODERATE,     /* no numbers whose square is infinite */
+    CURED_FILLED,       /* no tensors without elements */
+    CURED_RANKED,       /* lists of one element in place of scalars */
+    CURED_TWO_DIMS,     /* matrices of one row in the place of lists */
+    CURED_LETTERS_KEPT, /* an Einsum that sums nothing within one operand */
     CURED_FEWER_OUTPUTS, /* without the results that the node need not give */
     CURED_VARIABLE,      /* an input in the place of a constant */
     CURED_OTHER_TYPE,    /* the same in another element type */
     CURED_CAST,          /* a constant of integers that is cast from floats */
-    CURED_FROZEN,        /* the second input as a constant, where the first is none */
-    CURED_COLUMNS,       /* the failure is what is right for columns in the place of lists */
+    CURED_FROZEN,        /* the second input as a constant, while the first is not */
+    CURED_COLUMNS,       /* none: the answer is what would be right for columns in place of lists */
     CURED_MADE_LISTS,    /* rows or columns in the place of lists that nodes make */
-    CURED_DEEPER,   /* all data with a dimension more, lists among it; looked for when nothing else cures */
-    CURED_COMPUTED, /* constants given that the engine would have to compute */
-    CURED_SIZE,     /* other sizes: wrong numbers come with some alone */
-    DIAGNOSED,      /* experiments were made */
-    FAILS_ON_LISTS, /* a cure is about lists, and unrelated operators fail on lists as well */
-    FAILS_ON_CONSTANTS, /* likewise, of nodes that compute on constants alone */
-    FAILS_ON_NAN,       /* likewise, of NaN */
+    CURED_DEEPER, /* one more dimension for all data, among which are lists; tried when nothing else cures */
+    CURED_COMPUTED,     /* constants given that the engine would have to compute */
+    CURED_SIZE,         /* other sizes: the numbers are wrong with some sizes only */
+    DIAGNOSED,          /* experiments were made */
+    FAILS_ON_LISTS,     /* a cure is about lists, and unrelated operators fail on lists as well */
+    FAILS_ON_CONSTANTS, /* the same for nodes that compute on constants alone */
+    FAILS_ON_NAN,       /* the same for NaN */
     FAILS_ALWAYS,       /* the operator fails whatever its parameters */
     FAILS_TOGETHER,     /* several parameters cure only together, so that none alone is to blame */
     GIVES_CONSTANTS,    /* the model computes constants alone */
@@ -58,9 +56,9 @@ struct finding_evidence {
     const char *kernel;    /* what computes the nodes at fault, as the engine calls it: "FusedConv" */
     const char *made_by;   /* the pass or fusion that put it there, as the engine calls it */
     const char *parameter; /* the parameter to blame, "axes"; the first of several that cure only together */
-    const char *value;     /* of the parameter; of a list of words those that matter */
+    const char *value;     /* of the parameter; of a list of words only those that matter */
     const char *owner;     /* the operator that has it */
-    const char *constant;  /* the element type of the constant that must be one, "uint8" */
+    const char *constant;  /* the element type of the constant that the failure needs, "uint8" */
     const char *computed;  /* the operator that takes a constant which the engine has to compute, "Gather" */
     const char *wanted;    /* the right element type of the first output that has a wrong one, "int32" */
     const char *made;      /* the element type that came in the place of the right one, "float32" */
@@ -85,10 +83,8 @@ void evidence_read(struct finding_evidence *evidence, const char *text, size_t s
 int evidence_store(struct store *store, const char *signature, const struct finding_evidence *evidence,
                    struct error *err);
 
-/*
- * Reads the evidence of a finding. One without any, or with evidence that is damaged, has none: that is no
- * failure, as every finding that was not reduced has none. The caller releases it, also after a failure.
- */
+/* Reads the evidence of a finding. That there is none, or that it is damaged, is no failure: the evidence is
+ * then empty, as for every finding that was not reduced. The caller releases it, also after a failure. */
 int evidence_load(struct finding_evidence *evidence, struct store *store, const char *signature,
                   struct error *err);
 

@@ -135,7 +135,7 @@ int known_again(const struct known_issues *known, struct store *store, bool last
 
 void known_cause_text(struct str *out, const char *key)
 {
-    for (const char *c = key; *c;) { /* one line, in which nothing hides */
+    for (const char *c = key; *c;) { /* on one line, and without what begins a comment */
         size_t blank = strspn(c, " \n\t;");
         str_add(out, blank && c != key && c[blank] ? " " : "");
         c += blank ? blank : clean_add_character(out, c, "?");
@@ -145,7 +145,7 @@ void known_cause_text(struct str *out, const char *key)
 /* The names of all findings of one cause, and of those that were merged into them. */
 struct cause_names {
     struct store *store;
-    const char *key, *first; /* first: the one that was named already */
+    const char *key, *first; /* first: the finding that was named already */
     struct str *out;
 };
 

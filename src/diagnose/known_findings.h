@@ -1,7 +1,5 @@
-/*
- * Known issues (findings/known_issues.h) and the findings of a store, which are known by what they are, and
- * by their cause.
- */
+/* Known issues (findings/known_issues.h) and the findings of a store: which finding is of which issue, by its
+ * facts or by its cause. */
 #ifndef DIAGNOSE_KNOWN_FINDINGS_H
 #define DIAGNOSE_KNOWN_FINDINGS_H
 
@@ -14,11 +12,9 @@
 int known_mark(const struct known_issues *known, struct store *store, const char *signature,
                struct finding_facts *facts, struct error *err);
 
-/*
- * Tries the issues on all findings of the store that are not known yet. One that has the name of a muted
- * finding, and whose parameter to blame is not known yet, is known when that is the end of it (`last`), as
- * nobody will look into it.
- */
+/* Tries the issues on all findings of the store that are not known yet. Where all that an issue lacks to
+ * match is the parameter to blame, and nobody will look for that any more (`last`), the finding counts as
+ * known. */
 int known_again(const struct known_issues *known, struct store *store, bool last, struct error *err);
 
 /*
@@ -35,11 +31,9 @@ const char *known_now(const struct known_issues *known, struct store *store, str
  */
 int known_facts(struct finding_facts *facts, struct store *store, const char *signature, struct error *err);
 
-/*
- * Appends the issue that a finding of the store is, as the text of a section for a file: its name, the names
- * of those that turned out to be the same when they were reduced, and its cause as far as experiments showed
- * it (diagnose/table.h). What else its case has by accident is no condition.
- */
+/* Appends a finding of the store as an issue, the text of a section for a file: its name, the names of
+ * findings that turned out to be the same when they were reduced, and its cause as far as experiments showed
+ * it (diagnose/table.h). Accidental properties of its case become no conditions. */
 int known_write(struct str *out, struct store *store, const struct stored *stored, const char *because,
                 struct error *err);
 

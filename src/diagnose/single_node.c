@@ -20,7 +20,7 @@ struct node_values {
     size_t count;
     const char **names;
     struct tensor *tensors;
-    const struct tensor **types; /* the same, for model_cut */
+    const struct tensor **types; /* the names of the same values, for model_cut */
 };
 
 static const Onnx__GraphProto *graph_of(const struct node_values *values)
@@ -153,7 +153,7 @@ static struct test_case *with_inputs(const struct node_values *values, struct mo
     return NULL;
 }
 
-/* Makes an input of the part a constant, where it is one. */
+/* Makes an input of the part a constant if it was one in the whole. */
 static int freeze_one(const struct node_values *values, struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->graph->n_input; i++)
@@ -246,34 +246,31 @@ static bool is_type_alone(const struct trial_done *whole, const struct trial_don
     return kin_of(alone) == KIN_TYPE && kin_of(whole) != KIN_TYPE && experiment_right_but_for_type(alone);
 }
 
-/*
- * Whether the node fails as it may have failed in the whole: what was answered there is answered alone. A
- * node on constants alone is run with a variable added, which may be refused for that. Another element type
- * than the right one, of which some engines have few, is a fault only where it is the one in question, or the
- * numbers are wrong as well.
- */
+/* Whether the node alone fails in a way in which it can have failed within the whole: where the whole got an
+ * answer, the node must get one too. A node on constants alone is run with a variable added, and an engine
+ * may refuse it just for that. A wrong element type, as some engines have few types, is a fault only if the
+ * finding is about it, or if the numbers are wrong as well. */
 static bool is_fault(const struct trial_done *whole, const struct trial_done *alone, bool added)
 {
     if (!verdict_is(kind_of(alone), CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
         !verdict_is_finding(kind_of(alone)) || is_type_alone(whole, alone) ||
-        (experiment_died(alone) && !experiment_died(whole))) /* it would have died there, too */
+        (experiment_died(alone) &&
+         !experiment_died(whole))) /* it would have ended the engine there as well */
         return false;
     return experiment_answered(alone) ||
            (!experiment_answered(whole) && (!added || same_message(whole, alone)));
 }
 
-/* An engine that died may as well have given an answer, by chance. One that is wrong without this node, too,
- * tells of another node. */
+/* Whether the engine ended on the whole but answers the node alone: a fault that ends an engine may as well
+ * give wrong numbers. A rest that is wrong without this node tells of another node. */
 static bool is_death_of_wrong(const struct trial_done *whole, const struct trial_done *alone)
 {
     return verdict_is(kind_of(whole), CLASS_DEATH) && experiment_answered(alone);
 }
 
-/*
- * Whether the rest of the model does not fail as the whole does: other failures are other bugs. Of a rest
- * without an answer one does not know what it would be, so it counts where node and whole fail alike: both
- * without an answer, or both with answers that are wrong in the same way.
- */
+/* Whether the rest of the model does not fail as the whole does; if it fails in another way, that is another
+ * bug. Where the rest gets no answer it is not known what the answer would be: then the node is to blame if
+ * it fails as the whole does, both without an answer or both wrong in the same way. */
 static bool is_cured(const struct trial_done *whole, const struct trial_done *alone,
                      const struct trial_done *rest)
 {
@@ -289,7 +286,7 @@ static bool is_cured(const struct trial_done *whole, const struct trial_done *al
     return verdict_is(kind_of(rest), CLASS_NO_ANSWER) && kin_of(alone) == kin_of(whole);
 }
 
-/* As inputs the node's results may be of a type that the engine has no inputs of; then they are constants. */
+/* The node's results become inputs or, where the engine has no inputs of their type, constants. */
 static bool is_cured_without(const struct experiment *how, const struct trial_done *whole,
                              const struct trial_done *alone, const struct node_values *values, size_t node)
 {
@@ -308,7 +305,7 @@ static bool is_cured_without(const struct experiment *how, const struct trial_do
     return cured;
 }
 
-/* Whether it is the node that is blamed, and not what was added to it. */
+/* Whether the node itself is blamed, and not what was added to it. */
 static bool is_blamed(const struct experiment *how, const struct trial_done *whole,
                       const struct trial_done *alone, bool added)
 {
@@ -335,8 +332,9 @@ static bool fails(const struct experiment *how, const struct trial_done *whole, 
     return false;
 }
 
-/* A reduced case has zeros wherever that was possible, with which many faults do not show. That constants are
- * empty need not matter, and then experiments tell more without that. */
+/* A reduced case has zeros wherever possible, with which many faults do not show, so other numbers are tried
+ * too. Empty constants are filled if the node fails with elements as well, because experiments then tell
+ * more. */
 static bool fails_alone(const struct experiment *how, const struct trial_done *whole,
                         const struct node_values *values, size_t node, struct trial_done *alone)
 {

@@ -10,11 +10,12 @@
 /* A case with the values of all its nodes. */
 struct node_values;
 
-/* NULL when the reference cannot compute them all, or some are no tensors. The case must outlive it. */
+/* NULL when the reference cannot compute all values, or some are no tensors. The case must outlive the
+ * result. */
 struct node_values *node_values_new(const struct test_case *test);
 void node_values_free(struct node_values *values);
 
-/* The case that they are of. */
+/* The case that the values belong to. */
 const struct test_case *node_values_case(const struct node_values *values);
 
 /* The value that a node makes, by its name; NULL when none does. */
@@ -26,14 +27,14 @@ size_t node_values_at(const struct node_values *values, size_t place);
 /* Whether the node computes on constants alone. */
 bool node_values_constant(const struct node_values *values, size_t node);
 
-/* The model of one node. What depends on constants alone is a constant of it; a node that has nothing else
- * gives its sum with a variable of zeros (constants_with_variables), as a model of constants alone may
- * be refused for that. filled: with elements where operands have none. The caller frees it; NULL when it
- * cannot be made, or there is nothing to fill. */
+/* The model of one node. Inputs that depend on constants alone are constants of it. If all do, its result is
+ * added to a variable of zeros (constants_with_variables), because an engine may refuse a model just for
+ * having only constants. filled: operands without elements get some. The caller frees it; NULL when it cannot
+ * be made, or there is nothing to fill. */
 struct test_case *node_alone(const struct node_values *values, size_t node, bool filled);
 
-/* The case with the node's results as inputs, or as constants. The caller frees it; NULL when it cannot be
- * made, and with *nothing set when nothing is left to compute. */
+/* The case with inputs, or constants, in place of the node's results. The caller frees it; NULL when it
+ * cannot be made, and then *nothing tells whether nothing is left to compute. */
 struct test_case *node_replaced(const struct node_values *values, size_t node, bool constant, bool *nothing);
 
 /*

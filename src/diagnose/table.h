@@ -17,9 +17,11 @@
 
 /* What counts as cured, besides a right answer. */
 enum {
-    CURED_BY_FAILURE = 1, /* of no answer, another failure, too: that of another bug */
-    CURED_BY_LIFE = 2, /* of an engine that ends, any other failure: it lives, and the case means the same */
-    CURED_BY_FORM = 4, /* of wrong numbers, zeros that agree, too: the wrong ones are left out */
+    CURED_BY_FAILURE = 1, /* of a case without an answer, another failure as well: it is another bug */
+    CURED_BY_LIFE =
+        2, /* of a case that ends the engine, any failure that does not: the changed case means the same */
+    CURED_BY_FORM =
+        4, /* of wrong numbers, an answer of zeros that agree as well: the wrong numbers are left out */
 };
 
 enum { CAUSE_PARTS = 4 };
@@ -27,23 +29,23 @@ enum { CAUSE_PARTS = 4 };
 struct cause_row {
     const char *name; /* the first word of the key */
 
-    /* The experiment, if any: `shows` is known when the case that is made is cured, and that of `also`, too,
-     * where it can be made; or when `ask` says so. */
+    /* The experiment, if any. `shows` is known when the case that `make` makes is cured, and the one of
+     * `also` as well, if that can be made; or when `ask` returns true. */
     enum evidence_bit shows;
     struct test_case *(*make)(const struct test_case *test);
     struct test_case *(*also)(const struct test_case *test);
     bool (*ask)(const struct experiment *how);
     unsigned cured; /* CURED_BY_ ... */
-    bool of_base;   /* it asks of the case that is changed, where there is one (constants_base) */
+    bool of_base;   /* it is about the case that is changed, if there is one (constants_base) */
     bool late;      /* it depends on what others show */
 
-    /* The key, if any: when it applies, and the parts of it behind name, symptom class and engine. Facts are
-     * EVIDENCE(bit or fact); a row with a key needs some. */
+    /* The key, if any: when it applies, and which parts follow the name, the symptom class and the engine.
+     * Facts are EVIDENCE(bit or fact); a row with a key needs some. */
     unsigned kins;    /* of failures, 1 << KIN_NUMBERS ...; 0: all */
     uint64_t all;     /* what must be known */
-    uint64_t any;     /* at least one of these; 0: no matter */
+    uint64_t any;     /* at least one of these must be known; 0: none need be */
     uint64_t none;    /* what must not be known */
-    bool any_symptom; /* it is chance how the failure shows: the symptom is no part of the key */
+    bool any_symptom; /* how the failure shows is accidental: the symptom is no part of the key */
     cause_part *parts[CAUSE_PARTS];
 };
 

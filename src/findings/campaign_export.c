@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a short text and of a long one, bytes; how many rows with short texts, or with a long one, are in memory
- * at the same time; most rows of a table; most bytes and files of a bundle. */
+/* Limits: bytes of a short text and of a long one; rows in memory at the same time, with short texts only and
+ * with a long one; rows of a table; bytes and files of a bundle. */
 enum {
     SHORT_TEXT = 32 << 10,
     LONG_TEXT = DATABASE_TEXT_LIMIT,
@@ -165,7 +165,7 @@ static int copy_row(void *context, const struct cell *cells, size_t count, struc
     return database_run(export->target, export->insert, row, count, NULL, NULL, err);
 }
 
-/* Only rows whose texts are there and of a bearable length. */
+/* Only rows are copied whose texts are not null and not too long. */
 static void add_condition(struct str *sql, const struct copied_table *table)
 {
     const char *between = "";
@@ -362,7 +362,7 @@ static int unpack(struct export *export, const char *key, const char *place,
     } else if (stored_files_visit(export->from, key, write_file, &unpacking, &why)) {
         leave_out(export, 1, name, why.message);
         status = folder_remove(export->part, place, err);
-        if (!status && why.cause) /* of the system: the next one would fare no better */
+        if (!status && why.cause) /* the system is at fault, so the next one would fail as well */
             status = error_set(err, why.code, "%s", why.message);
     } else {
         *written = true;

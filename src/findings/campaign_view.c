@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds over which the present rate is taken, at least; how many times as long as usual a range may take;
- * and how long where it is not known what is usual. */
+/* The least seconds over which the present rate is computed. A worker is stuck when its range takes
+ * STUCK_FACTOR times as long as usual and at least STUCK_LEAST seconds, or STUCK_UNKNOWN seconds where it is
+ * not known what is usual. */
 static const double RATE_SECONDS = 60, STUCK_FACTOR = 10, STUCK_LEAST = 120, STUCK_UNKNOWN = 1800;
 static const double IDLE_SECONDS = 60, HOUR = 3600;
 
@@ -197,7 +198,7 @@ static int coverage_row(void *context, const struct cell *cells, size_t count, s
     return 0;
 }
 
-/* The newest ones, in their order; of many, every so-manyth. */
+/* Reads coverage over time: of many values only every n-th. */
 static int read_coverage(struct reader *reader, struct error *err)
 {
     struct campaign_view *view = reader->view;
@@ -360,7 +361,7 @@ static int follow_up_row(void *context, const struct cell *cells, size_t count, 
     return 0;
 }
 
-/* What each returned of late. */
+/* What each worker returned in the last hour. */
 static int returned_row(void *context, const struct cell *cells, size_t count, struct error *err)
 {
     struct reader *reader = context;

@@ -31,7 +31,7 @@
 #include <time.h>
 
 enum { MAX_COLUMNS = 32, MAX_NAME = 40, TYPE_TEXT = 25, TYPE_INT = 20, TYPE_REAL = 701 };
-/* Who only looks is rather told at once. */
+/* Seconds for which trouble is waited out. A reader is told soon, because nothing is lost when it ends. */
 static const double PATIENCE = 600, READERS_PATIENCE = 3, FIRST_PAUSE = 0.05, LONGEST_PAUSE = 5;
 /* Seconds for a statement of a writer, of a reader, for a reader's wait for locks, and for the server to say
  * that one of them is over. */
@@ -48,7 +48,7 @@ struct postgres {
     PGconn *connection;
     enum database_mode mode;
     bool open;    /* the tables were found and checked */
-    bool trusted; /* their owner may do everything that the caller may: one look at them is enough */
+    bool trusted; /* their owner may do all that the caller may, so it is enough to check them once */
     bool inside;  /* a transaction is under way */
     bool passing; /* what failed inside it may be tried again */
     double since; /* when the present trouble began; 0: there is none */
@@ -163,7 +163,7 @@ static int execute(struct postgres *pg, const char *sql, const struct sent *sent
         .seconds = (reads ? READERS_STATEMENT_SECONDS : STATEMENT_SECONDS) + ANSWER_SECONDS,
         .heeds_signals = reads};
     const struct postgres_values values = {count, sent ? sent->types : NULL, sent ? sent->values : NULL};
-    /* What was begun on a lost connection cannot go on on another one. */
+    /* A transaction that was begun on a lost connection cannot be continued on another one. */
     bool lost = !pg->connection || PQstatus(pg->connection) != CONNECTION_OK;
     if (lost)
         error_set(err, ERROR_IO, "PostgreSQL: the connection was lost inside a transaction");
@@ -306,7 +306,7 @@ static int run(struct database *database, const char *sql, const struct cell *pa
     return status;
 }
 
-/* The tables stay as they are seen here until the transaction ends. */
+/* Checks the tables, and locks them so that they stay like this until the transaction ends. */
 static int check_tables(struct postgres *pg, int version, struct error *err)
 {
     struct str sql;
@@ -533,7 +533,7 @@ int database_open_postgres(struct database **database, const char *url, const ch
     pg->url = memory_strdup(url);
     pg->mode = mode;
     str_release(&place);
-    /* A wrong address is said at once; only later troubles are waited out. */
+    /* A wrong address is reported at once; only later trouble is waited out. */
     int status = postgres_connect(&pg->connection, pg->url, err);
     if (!status)
         status = mode == DATABASE_READ ? start_reading(&wanted, err)

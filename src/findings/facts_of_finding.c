@@ -1,7 +1,7 @@
 /* The facts of a finding, from what the engine answered and the judge says of it, and its known issue. */
 #include "findings/known_issues.h"
 
-/* Of a pair of equivalent forms the store knows the name (findings/known_issues.h). */
+/* A finding about a pair of equivalent forms gets its name from the store (findings/known_issues.h). */
 static void set_name(struct finding_facts *facts, const struct facts_source *source)
 {
     struct signature signature;
@@ -29,7 +29,7 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     set_name(facts, source);
     facts->symptom = symptom_of(source->verdict, settlement, result);
     facts->factor = verdict->factor;
-    /* A wrong gradient may be the right one of a wrong value: then the bug is in the outputs. */
+    /* A wrong gradient may be the right gradient of a wrong value: then the bug is in the outputs. */
     facts->gradient = facts->gradient && (!verdict_is(kind, CLASS_WRONG_ANSWER) || verdict->gradient);
     facts->compared = verdict_is(kind, CLASS_NUMBERS);
     if (facts->compared) {

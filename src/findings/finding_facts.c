@@ -14,7 +14,7 @@
 
 const char *const fact_mark_names[FACT_MARKS] = {"nan", "inf", "-inf", "zero", "fraction", "lowest"};
 
-/* For values that the reference computes one by one, all of them. */
+/* Seconds for all values together that the reference computes one by one. */
 static const double seconds_alone = 10;
 
 static const struct fact_value unknown = {.shape = {.rank = -1}, .least = NAN, .most = NAN};
@@ -161,7 +161,8 @@ static struct fact_value value_of_tensor(const struct tensor *tensor)
     return value;
 }
 
-/* The value that a node makes, as the reference finds it; alone where it cannot compute all of them. */
+/* The value that a node makes, as the reference computes it; by itself where the reference cannot compute all
+ * of them. */
 static struct fact_value made_value(struct scene *scene, const char *name)
 {
     struct fact_value value = unknown;

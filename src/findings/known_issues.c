@@ -372,7 +372,7 @@ static int read_signal(struct known_issue *issue, const char *value, struct erro
     return 0;
 }
 
-/* What is longer than the words that are compared would never match, and nobody would know. */
+/* A word that is longer than what is compared would never match, without anybody noticing. */
 static int check_groups(const struct known_issue *issue, struct error *err)
 {
     for (size_t i = 0; i < issue->n_groups; i++) {

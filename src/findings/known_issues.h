@@ -40,8 +40,8 @@ enum known_compare {
     COMPARE_MORE
 };
 
-/* The most issues in a file; the most words in a group of operators, and the room of each with its end:
- * "Add|Sub"; what the pattern of an attribute's text is shorter than. */
+/* Limits: issues in a file; words in a group of operators; bytes of such a word ("Add|Sub") with its end;
+ * bytes of the pattern of an attribute's text with its end. */
 enum { KNOWN_ISSUES = 2000, KNOWN_GROUP_WORDS = 32, KNOWN_WORD_SIZE = 120, KNOWN_PATTERN_SIZE = 200 };
 
 /* What one word of a condition on a node is about. */
@@ -96,12 +96,13 @@ enum { KNOWN_OUTPUTS = 1 << 0, KNOWN_GRADIENTS = 1 << 1 };
 struct known_issue {
     const char *name, *engine, *cause;
     const char *document; /* the case that shows it, or "" */
-    /* Which findings it is: those with one of these names, or with this cause. Without both the conditions
-     * alone say it. */
+    /* Which findings are of this issue: those with one of these names, or with this cause. Where neither is
+     * given, the conditions alone decide. */
     size_t n_names;
     const char **names;
     const char *same_cause; /* as known_cause_text writes it, or "" */
-    const char *parameter;  /* one with a name is not it where another parameter is to blame; or "" */
+    const char *parameter;  /* a finding with one of the names is another bug where another parameter is to
+                               blame; or "" */
     const char *file;
     int line;
     bool accepted;            /* not Assay's own: its findings do not count against the engine */
@@ -121,7 +122,7 @@ struct known_issue {
     size_t met; /* for the caller, who may count matches here */
 };
 
-/* Whether it says which findings it is, by name or cause. */
+/* Whether the issue says by name or by cause which findings are of it. */
 static inline bool known_is_of_findings(const struct known_issue *issue)
 {
     return issue->n_names || *issue->same_cause;

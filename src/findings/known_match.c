@@ -263,7 +263,8 @@ static bool value_fits(const struct known_condition *condition, const struct fac
     return true;
 }
 
-/* Some value, or the one of the index; an input that is not there is left out. */
+/* Whether some value fits, or the one with the index. An input that the node does not have counts as left
+ * out. */
 static bool values_fit(const struct known_condition *condition, const struct fact_value *values, size_t count)
 {
     static const struct fact_value none = {.shape = {.rank = -1}};
@@ -372,7 +373,7 @@ static bool same_node(const struct known_condition *a, const struct known_condit
     return a->which == b->which && (a->op == b->op || (a->op && b->op && text_equal(a->op, b->op)));
 }
 
-/* Whether no earlier condition speaks of the same node: then both were looked at with that one. */
+/* Whether no earlier condition is about the same node. If one is, both were checked together. */
 static bool is_first_of_node(const struct known_issue *issue, size_t number)
 {
     for (size_t i = 0; i < number; i++)
@@ -411,8 +412,9 @@ static bool group_fits(const struct known_issue *issue, const char *text, const 
     return true;
 }
 
-/* Two bugs of an operator may have one name. Where a parameter is to blame for the muted one, a finding of
- * that name is another bug when another parameter is, and that is waited for. */
+/* Two bugs of an operator may have the same name. Where a parameter is to blame for the muted one, a finding
+ * of that name is another bug if another parameter is to blame; until experiments have told, it does not
+ * match. */
 static bool is_named_finding(const struct known_issue *issue, const struct finding_facts *facts)
 {
     bool listed = issue->n_names && is_listed(issue->names, issue->n_names, facts->name);
@@ -429,7 +431,8 @@ static bool groups_fit(const struct known_issue *issue, const struct finding_fac
     return issue->n_groups == 0 && group_fits(issue, "", facts);
 }
 
-/* In the order of the keys of a file, as far as that is quick; what walks over nodes comes last. */
+/* Conditions are tried in the order of the keys in a file, except that those which look at all nodes come
+ * last. */
 const char *known_misfit(const struct known_issue *issue, const struct finding_facts *facts)
 {
     const struct {

@@ -144,7 +144,7 @@ static const struct tensor *given(const struct bundle_case *which, size_t k)
                : NULL;
 }
 
-/* As the engine gave it, else as the model says. */
+/* The element type that the engine gave, otherwise the one that the model declares. */
 static enum dtype output_type(const struct bundle_case *which, const struct model *model, size_t k)
 {
     const struct tensor *tensor = given(which, k);
@@ -205,11 +205,11 @@ static void enter(struct program_template *template, bool input, size_t number)
         template_set(template, "name", "%s", subject->model->graph->output[number]->name);
 }
 
-/* What a release is written with; a program, or a command to install it, gets nothing else that an engine
- * says. */
+/* The bytes that a release may consist of. Nothing else of what an engine says goes into a program or into a
+ * command that installs the release. */
 static const char release_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~";
 
-/* Its release as the engine says it, else as its label does; its knobs; how it ended. */
+/* Sets the engine's release as it reports it, otherwise the one of its label; its knobs; and how it ended. */
 static void set_engine(struct program_template *template, const struct bundle_engine *engine)
 {
     struct label label = label_parse(engine->label);

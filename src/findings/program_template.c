@@ -182,7 +182,8 @@ static int run_code(struct run *run, const char *language, bool active)
     run->code = false;
     if (!status && active && !run->none) {
         markdown_block(out, language, lines.data);
-        out->data[--out->length] = '\0'; /* its empty line: the template has one where it wants one */
+        out->data[--out->length] =
+            '\0'; /* without the empty line behind it: the template has one where it wants one */
     }
     str_release(&lines);
     return status;

@@ -129,7 +129,7 @@ static void add_operators(struct str *out, const struct culprits *culprits)
     str_add(out, culprits->larger ? "+..." : "");
 }
 
-/* Operators that compute nothing from elements: one bug of theirs shows with every type. */
+/* Whether the operator computes nothing from elements, so that a bug of it shows with every type. */
 static bool only_moves(const Onnx__NodeProto *node)
 {
     const struct op *op = op_of(node);
@@ -173,7 +173,7 @@ static const char *type_class(enum dtype type)
     }
 }
 
-/* Casts that become one: what stands between does not matter. */
+/* Whether there are only casts, which an engine may join to one: the types between them do not matter. */
 static bool only_casts(const struct culprits *culprits)
 {
     for (size_t i = 0; i < culprits->count; i++)
@@ -198,8 +198,8 @@ static bool has_empty_input(const struct value_types *types, const Onnx__NodePro
     return false;
 }
 
-/* Of the first node that computes: the others of a group follow from it. Sizes go wrong, and memory is
- * overrun, with one type as with another. */
+/* Adds the types of the first node that computes: those of the rest of a group follow from them. No types are
+ * added where every type shows the bug, as with wrong shapes and most crashes. */
 static void add_types(struct str *out, enum verdict_kind kind, const struct culprits *culprits,
                       const struct value_types *types)
 {
@@ -272,8 +272,8 @@ static void add_message(struct str *out, enum verdict_kind kind, const struct en
         message_normalise(out, origin_innermost(result->message, profile), model, profile);
 }
 
-/* A place of the engine's own in the place of the operators: an importer's bug is one bug, whatever operator
- * wakes it. False when there is none. */
+/* The place in the engine's own code that is named instead of operators: a bug of an importer is one bug,
+ * whatever operator triggers it. False when the message names none. */
 static bool find_place(struct str *place, const char *normalised, const struct result *result,
                        const struct engine_profile *profile, const struct culprits *culprits,
                        const struct model *model)
@@ -468,7 +468,8 @@ bool signature_equal(const struct signature *a, const struct signature *b)
     return a->hash == b->hash && strcmp(a->text, b->text) == 0;
 }
 
-/* A NaN may give way to a number, and the fault be the same: never the other way round. */
+/* A reduced case may show a wrong number where the larger one showed NaN, and be of the same fault; never the
+ * reverse. */
 static bool same_symptom(enum symptom smaller, enum symptom larger)
 {
     return smaller == larger ||

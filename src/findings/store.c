@@ -172,7 +172,7 @@ static int insert_finding(struct store *store, const struct finding *f, bool *is
  * newer versions of this program read each other's campaigns. */
 #define CLASS_KEY "class "
 
-/* What is kept of a finding under a key, in place of what there is; NULL: as it is. */
+/* Stores a text about a finding under a key, in place of the one that is there; NULL: leaves it as it is. */
 static int set_note(struct store *store, const char *prefix, const char *signature, const char *value,
                     struct error *err)
 {
@@ -225,8 +225,8 @@ static int take_numbered(void *context, const struct cell *cells, size_t count, 
     return 0;
 }
 
-/* The finding as a lower case has it. What it was reduced to before it was ever met stays, unless it turns
- * out to be written up. */
+/* Describes the finding by a case with a lower number. If others were reduced to it before it was met itself,
+ * their bundle stays, unless it turns out to be written up. */
 static int lower_finding(struct store *store, const struct finding *f, struct error *err)
 {
     struct str state;
@@ -301,7 +301,7 @@ int store_add(struct store *store, const struct finding *finding, bool *is_new, 
     return status;
 }
 
-/* What it does not know it shows: the state of another version of this program. */
+/* A state that is not known is shown as it is: it is one of another version of this program. */
 static void read_status(struct stored *stored)
 {
     size_t length = strcspn(stored->status, detail_mark);
@@ -337,7 +337,7 @@ int store_merge(struct store *store, const char *signature, const char *same_as,
     bool done = false;
     if (strcmp(signature, same_as) == 0)
         return 0;
-    /* Those merged into it before follow, so that no chain is longer than one. */
+    /* Findings that were merged into it before are moved along, so that no chain is longer than one. */
     if (store_run(
             store,
             "UPDATE @findings SET same_as = $1 WHERE (signature = $2 OR same_as = $2) AND signature <> $1 "
@@ -443,7 +443,7 @@ struct listing {
     void *context;
 };
 
-/* What is not a class is of another version, or damaged: the kind still tells. */
+/* A word that is no class is of another version, or damaged: then the kind decides. */
 const char *store_class_word(const char *kept, const char *kind)
 {
     enum finding_class class;

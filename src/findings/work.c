@@ -502,7 +502,7 @@ static int return_inside(void *context, struct error *err)
     return add_findings(returning, err);
 }
 
-/* All workers write findings in the same order, else two could wait for each other. */
+/* All workers write findings in the same order: otherwise two could wait for each other. */
 static size_t *sorted(const struct work_return *range)
 {
     size_t *order = memory_zeroed(range->n_findings + 1, sizeof *order);

@@ -104,7 +104,8 @@ static int set_status(struct store *store, const char *signature, enum finding_s
     return store_settle(store, signature, &(struct settled){.state = state, .detail = detail}, err);
 }
 
-/* Without a smaller case. One that others were reduced to stays what they made of it. */
+/* Ends the follow-up without a smaller case. If other findings were reduced to this one, it keeps the state
+ * that they gave it. */
 static int end_without(struct store *store, const char *signature, enum finding_state state,
                        const char *detail, struct error *err)
 {
@@ -126,7 +127,8 @@ static int give_up(const struct following *following, struct error *err)
                : 0;
 }
 
-/* What somebody settled in another way, as by a known issue, while its worker died. */
+/* Ends follow-ups of dead workers whose findings were decided in another way meanwhile, such as by a known
+ * issue. */
 static int end_settled(const struct following *following, struct error *err)
 {
     return store_run(
@@ -265,7 +267,7 @@ static int end_lease(const struct ending *ending, bool *held, struct error *err)
         row_noted, held, err);
 }
 
-/* In one order for all, else two could wait for each other. */
+/* Locks both in the same order as every other worker: otherwise two workers could wait for each other. */
 static int lock_both(struct store *store, const char *one, const char *two, struct error *err)
 {
     bool swap = strcmp(one, two) > 0;
@@ -291,8 +293,8 @@ static int keep_bundle(struct store *store, const struct work_outcome *outcome, 
     return 0;
 }
 
-/* The state of one that was met in a range is decided by following it up itself; that of others by the best
- * that ended in it. */
+/* The state of a finding that was met in a range is decided by its own follow-up; that of others by the best
+ * finding that was reduced to them. */
 static int decide_state(struct store *store, const struct finding *finding, bool own,
                         const struct target *target, struct error *err)
 {
@@ -309,7 +311,8 @@ static int decide_state(struct store *store, const struct finding *finding, bool
                : 0;
 }
 
-/* Which stands for those that are reduced to each other, `from` to `target` and on until `from` again. */
+/* Which finding stands for those that are reduced to each other in a circle: `from` to `target`, and so on
+ * back to `from`. */
 static int find_first(struct store *store, const char *from, const char *target, struct str *first,
                       struct error *err)
 {

@@ -94,7 +94,8 @@ static void add_answers(struct str *out, const struct bundle_case *which, const 
         str_add(out, "An element `?` is not judged: ONNX leaves it open, or rounding decides it.\n\n");
 }
 
-/* The same output of the rewritten form; where it chooses among rows, its elements are elsewhere. */
+/* The same output of the rewritten form. Where the rewriting chooses among rows, its elements have other
+ * places. */
 static void add_rewritten_answers(struct str *out, const struct bundle_case *which, const struct model *model)
 {
     const struct verdict *verdict = final_verdict(which);
@@ -363,7 +364,7 @@ static void add_affected(struct str *out, const struct bundle_history *history, 
     }
 }
 
-/* What other releases said, where they were not looked for one by one but ran the case as well. */
+/* What other releases said that ran the case beside the engine, where no search over releases was made. */
 static size_t releases_beside(const struct bundle_case *which, struct bundle_history *history)
 {
     struct label_part name = label_parse(which->engines[0].label).name;
