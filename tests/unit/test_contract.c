@@ -245,6 +245,56 @@ static void infinities_and_nan_decide(void **state)
     assert_true(isnan(sum.v) && sum.h == 0);
 }
 
+/* An infinity times a number that may be 0, or of either sign, may be anything, beside another infinity too.
+ */
+static void an_infinity_times_what_may_be_zero_is_undecided(void **state)
+{
+    (void)state;
+    struct bounded a = make(1, 2, DTYPE_FLOAT), b = make(2, 1, DTYPE_FLOAT);
+    for (size_t i = 0; i < 2; i++) {
+        bounded_put(&a, i, INFINITY, 0, 0);
+        bounded_put(&b, i, 1, i ? 0 : 2, i ? 0 : 1);
+    }
+    struct number *unsure = product(&a, &b, NULL);
+    bounded_put(&b, 0, 1, 0.5L, 0.1L);
+    struct number *sure = product(&a, &b, NULL);
+    assert_true(isinf(unsure->h));
+    assert_true(isinf(sure->v) && sure->h == 0);
+    free(unsure);
+    free(sure);
+    bounded_release(&a);
+    bounded_release(&b);
+}
+
+/* Whether a row of two elements, or a column, may add up to more than the type holds. */
+static bool strays(long double row, long double hard, long double column)
+{
+    struct bounded a = make(1, 2, DTYPE_FLOAT), b = make(2, 1, DTYPE_FLOAT);
+    for (size_t i = 0; i < 2; i++) {
+        bounded_put(&a, i, i ? row : -row, hard, hard / 3);
+        bounded_put(&b, i, column, 0, 0);
+    }
+    struct operand left = operand_of(&a), right = operand_of(&b);
+    const size_t only[] = {0}, both[] = {0, 1};
+    struct contraction c = {.type = DTYPE_FLOAT, .m = 1, .n = 1, .k = 2, .roundings = 2};
+    c.a = (struct view){&left, 0, only, both};
+    c.b = (struct view){&right, 0, both, only};
+    bool result = contract_strays(&c, 0, 0);
+    bounded_release(&a);
+    bounded_release(&b);
+    return result;
+}
+
+static void sums_of_one_operand_may_overflow(void **state)
+{
+    (void)state;
+    const long double most = dtype_highest(DTYPE_FLOAT);
+    assert_false(strays(most / 4, 0, most / 4));
+    assert_true(strays(most / 1.5L, 0, 0));
+    assert_true(strays(0, 0, most / 1.5L));
+    assert_true(strays(0, most / 1.5L, 0));
+}
+
 static void empty_sums_are_zero(void **state)
 {
     (void)state;
@@ -262,6 +312,8 @@ int main(void)
         cmocka_unit_test(overflow_is_undecided_unless_sure),
         cmocka_unit_test(a_factor_that_overflows_an_element_is_undecided),
         cmocka_unit_test(infinities_and_nan_decide),
+        cmocka_unit_test(an_infinity_times_what_may_be_zero_is_undecided),
+        cmocka_unit_test(sums_of_one_operand_may_overflow),
         cmocka_unit_test(empty_sums_are_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,9 @@ static void the_worst_is_kept_first_of_its_kind_and_counts_add_up(void **state)
     assert_int_equal(bad->sample, 1);
     assert_int_equal(bad->n_nodes, 1);
     assert_string_equal(bad->operators[0], "Clip");
+    assert_true(good->error == 0 && bad->error > 0); /* the largest over all samples */
+    assert_int_equal(good->elements, bad->elements + 2 * good->elements / 6);
+    assert_false(bad->behind);
     assert_int_equal(sample_verdicts_culprit(&hearing.verdicts), 1);
     assert_sentence(bad, "is wrong (engine bug): Clip ", ", on 4 of 6 samples, first on sample 1");
     assert_sentence(good, "agrees with the reference", "reference");
@@ -245,6 +248,23 @@ static void who_was_not_heard_is_trouble(void **state)
     hearing_close(&hearing);
 }
 
+/* What is decided about a refusal to load stands for all samples; a refusal to run is decided anew. */
+static void a_refusal_to_load_is_decided_once(void **state)
+{
+    (void)state;
+    struct hearing hearing;
+    hearing_open(&hearing, LABELS("bad:mode=reject-load", "bad:mode=negative"));
+    const struct load_refusal *loads = &hearing.verdicts.engine[0].refused;
+    add(&hearing, 0, case_of_text(CLIPPED, 1), true);
+    assert_non_null(loads->message);
+    assert_int_equal(loads->decided.kind, hearing.verdicts.engine[0].verdict.kind);
+    const char *first = loads->message;
+    add(&hearing, 1, case_of_text(CLIPPED, 1), true);
+    assert_ptr_equal(loads->message, first);
+    assert_null(hearing.verdicts.engine[1].refused.message);
+    hearing_close(&hearing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_fault_of_the_stack_is_settled_on_the_stack),
         cmocka_unit_test(without_the_reference_the_engines_vote),
         cmocka_unit_test(who_was_not_heard_is_trouble),
+        cmocka_unit_test(a_refusal_to_load_is_decided_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
