@@ -25,8 +25,9 @@
 struct view {
     bool terminal, colour;
     double drawn;
-    size_t lines;         /* of the screen that stands there now */
-    struct progress line; /* below it: what was done since it was drawn, where that is long ago */
+    size_t lines; /* of the screen that stands there now */
+    struct progress
+        line; /* the line below the screen: what happened since the screen was drawn, if that was long ago */
     struct pool *pool;
     struct keys keys;
     bool legend; /* shown below the screen; the key ? turns it on and off */

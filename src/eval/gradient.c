@@ -210,7 +210,7 @@ static int run_gradient(struct reverse *r, struct visit *v)
     return result;
 }
 
-/* Whether all that arrives are numbers. */
+/* Whether all derivatives that arrive at the node are numbers, and none is NaN or infinite. */
 static bool arrives_in_numbers(const struct visit *v)
 {
     for (size_t o = 0; o < v->call.n_outputs; o++) {

@@ -14,7 +14,7 @@
 struct row_wise {
     struct rewrite *rewrite;
     int64_t rows;  /* how many there are */
-    bool *batched; /* owned; for each value of the rewrite's index: it has rows */
+    bool *batched; /* owned; for each value of the rewrite's index, whether it has the rows of the inputs */
 };
 
 /* Chooses inputs of the case and follows their rows to the outputs. False when that fails for every choice,

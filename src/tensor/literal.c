@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Finite, and never taken for an integer: -0 would lose its sign. */
+/* Writes a finite number with a point or an exponent. As an integer literal, -0 would lose its sign. */
 static void add_float(struct str *out, enum dtype type, long double value)
 {
     char text[60];
