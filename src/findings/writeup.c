@@ -8,6 +8,8 @@
 #include "findings/model_text.h"
 #include "findings/program.h"
 #include "judge/verdict.h"
+#include "model/function.h"
+#include "model/onnx.h"
 #include "ops/op.h"
 #include "rules/rewriting.h"
 
@@ -254,6 +256,67 @@ static void add_model(struct str *out, const struct bundle_case *which, const st
     add_inputs(out, which->rewritten);
 }
 
+/* Text from outside between words of ours. */
+static void add_prose(struct str *out, const char *before, const char *text, const char *after)
+{
+    str_add(out, before);
+    markdown_text(out, text);
+    str_add(out, after);
+}
+
+/* The first sentences, as long as they are not many letters together. */
+static void add_sentences(struct str *out, const char *text)
+{
+    enum { MOST = 400 };
+    struct str line;
+    size_t end = 0;
+    str_init(&line);
+    for (; *text; text++) {
+        bool space = isspace((unsigned char)*text);
+        if (!space || (line.length && line.data[line.length - 1] != ' '))
+            str_append(&line, space ? " " : text, 1);
+        bool ends = *text == '.' && (!text[1] || isspace((unsigned char)text[1]));
+        if (ends || !text[1])
+            end = line.length <= MOST || !end ? line.length : end;
+        if (line.length > MOST && end)
+            break;
+    }
+    str_append(out, line.data, end);
+    str_release(&line);
+}
+
+/* What ONNX says of the operator to blame: of the parameter that makes it fail, else of the operator itself.
+ */
+static void add_onnx(struct str *out, const struct bundle_case *which, const struct model *model)
+{
+    const struct settlement *settlement = which->settlement;
+    size_t number = settlement && settlement->count ? settlement->nodes[0] : 0;
+    const Onnx__NodeProto *node = number < model->graph->n_node ? model->graph->node[number] : NULL;
+    const char *parameter = which->shown ? which->shown->parameter : "";
+    int opset = node ? (int)model_opset_of(model, node->domain) : 0;
+    struct onnx_schema schema;
+    char *text = NULL, *whole = NULL;
+    if (node && onnx_schema(node->domain, node->op_type, opset, &schema, NULL) == 0 &&
+        onnx_schema_text(node->domain, node->op_type, opset, parameter, &text, NULL) == 0 &&
+        onnx_schema_text(node->domain, node->op_type, opset, "", &whole, NULL) == 0) {
+        bool part = *parameter && *text;
+        struct str words;
+        str_init(&words);
+        add_sentences(&words, part ? text : whole);
+        str_add(out, words.length ? "ONNX (Operators.md, section " : "");
+        if (words.length) {
+            markdown_code(out, node->op_type);
+            str_printf(out, ", since opset %d%s", schema.since, part ? ", " : "");
+            if (part)
+                markdown_code(out, parameter);
+            add_prose(out, "): \"", words.data, "\"\n\n");
+        }
+        str_release(&words);
+    }
+    free(text);
+    free(whole);
+}
+
 enum said { SAID_NOTHING, SAID_GOOD, SAID_BAD }; /* nothing: the release lacks an operator, or is not here */
 
 static enum said what_said(const char *verdict)
@@ -327,14 +390,6 @@ static void add_engine(struct str *out, const struct bundle_engine *engine)
     str_append(out, label.version.text, label.version.length);
     if (label.knobs.length)
         add_part(out, " (", label.knobs, ")");
-}
-
-/* Text from outside between words of ours. */
-static void add_prose(struct str *out, const char *before, const char *text, const char *after)
-{
-    str_add(out, before);
-    markdown_text(out, text);
-    str_add(out, after);
 }
 
 /* A line for each kind of fault, as one release may refuse what another computes wrongly. */
@@ -575,6 +630,7 @@ int writeup(struct str *out, const struct bundle_case *which, const struct model
         add_rewritten_answers(out, which, model);
     add_rules(out, which);
     add_rounding(out, verdict);
+    add_onnx(out, which, model);
     add_fault(out, which, model);
     add_model(out, which, model, drawn);
     add_versions(out, which);

@@ -57,6 +57,11 @@ struct onnx_schema {
 int onnx_schema(const char *domain, const char *op_type, int opset, struct onnx_schema *schema,
                 struct error *err);
 
+/* What ONNX's text says of an operator, or of the attribute, input or output `part` of it; "" where it has no
+ * such part. The caller frees it. -1 as above. */
+int onnx_schema_text(const char *domain, const char *op_type, int opset, const char *part, char **text,
+                     struct error *err);
+
 /* The function body of an operator as a serialised FunctionProto; -1 when it has none. */
 int onnx_function_body(const char *domain, const char *op_type, int opset, uint8_t **function, size_t *size,
                        struct error *err);

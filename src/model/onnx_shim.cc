@@ -454,6 +454,37 @@ extern "C" int onnx_function_body_for(const uint8_t *bytes, size_t length, int o
     });
 }
 
+static std::string text_of(const OpSchema &schema, const std::string &part)
+{
+    if (part.empty())
+        return schema.doc() ? schema.doc() : "";
+    auto attribute = schema.attributes().find(part);
+    if (attribute != schema.attributes().end())
+        return attribute->second.description;
+    for (const auto *parameters : {&schema.inputs(), &schema.outputs()})
+        for (const auto &one : *parameters)
+            if (one.GetName() == part)
+                return one.GetDescription();
+    return "";
+}
+
+extern "C" int onnx_schema_text(const char *domain, const char *op_type, int opset, const char *part,
+                                char **text, struct error *err)
+{
+    *text = nullptr;
+    return guarded(err, ERROR_INVALID, [&] {
+        const OpSchema *found = find_schema(domain, op_type, opset);
+        uint8_t *bytes;
+        size_t size;
+        if (!found || opset > onnx_max_opset())
+            return error_set(err, ERROR_NOT_FOUND, "there is no operator %.100s at opset %d", op_type, opset);
+        if (hand_over(text_of(*found, part), &bytes, &size, err))
+            return -1;
+        *text = reinterpret_cast<char *>(bytes);
+        return 0;
+    });
+}
+
 extern "C" int onnx_attribute_defaults(const char *domain, const char *op_type, int opset, uint8_t **node,
                                        size_t *size, struct error *err)
 {

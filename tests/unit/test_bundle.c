@@ -217,9 +217,8 @@ static void a_bundle_reads_back(void **state)
         .result = &scene.result,
     };
     struct bundle_history history[] = {
-        {"onnxruntime@1.1.0:opt=all", "agrees"},
-        {"onnxruntime@1.2.0:opt=all", "wrong"},
-        {"onnxruntime@1.2.3:opt=all", "wrong"},
+        {"onnxruntime@1.1.0:opt=all", "agrees"},      {"onnxruntime@1.2.0:opt=all", "wrong"},
+        {"onnxruntime@1.2.3:opt=all", "wrong"},       {"onnxruntime:opt=all", "wrong", "1.2.4"},
         {"onnxruntime@1.3.0:opt=all", "unsupported"},
     };
     struct bundle_case which = {.signature = &scene.signature,
@@ -227,7 +226,7 @@ static void a_bundle_reads_back(void **state)
                                 .reference = &scene.reference,
                                 .n_engines = 1,
                                 .engines = &engine,
-                                .n_history = 4,
+                                .n_history = 5,
                                 .history = history,
                                 .pass = "AbsFusion"};
     char *slash = file_join(root, "one//");
@@ -248,11 +247,14 @@ static void a_bundle_reads_back(void **state)
     assert_string_equal(bundle.engine, "onnxruntime@1.2.3:opt=all");
     assert_string_equal(bundle.title, "Abs gives -2 instead of 2 (pass AbsFusion)");
     assert_string_equal(bundle.recipe, "seed 1 index 2");
-    assert_contains(folder, "report.md",
-                    (const char *const[]){"# Abs gives -2 instead of 2 (pass AbsFusion)\n", "{1, -2, 3}",
-                                          "y = Abs (x)", "Affected: 1.2.0 to 1.2.3 (opt=all)",
-                                          "Not affected: 1.1.0 (opt=all)", "`AbsFusion`",
-                                          "No rounding is involved", "float x0[3] = {1.0, -2.0, 3.0}", NULL});
+    assert_contains(
+        folder, "report.md",
+        (const char *const[]){
+            "# Abs gives -2 instead of 2 (pass AbsFusion)\n", "{1, -2, 3}", "y = Abs (x)",
+            "Affected: 1.2.0 to 1.2.4 (opt=all)",
+            "ONNX (Operators.md, section `Abs`, since opset 13): \"Absolute takes one input data",
+            "Not affected: 1.1.0 (opt=all)", "`AbsFusion`", "No rounding is involved",
+            "float x0[3] = {1.0, -2.0, 3.0}", NULL});
     assert_int_equal(bundle_read_path(&bundle, root, &arena, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
     registry_free(registry);
