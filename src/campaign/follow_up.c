@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "campaign/engine_source.h"
 #include "campaign/kept_case.h"
+#include "campaign/model_forms.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/known_findings.h"
 #include "engine/label.h"
@@ -290,6 +291,18 @@ static enum bundle_plain try_plain(const struct follow_up_options *options, cons
                                           : PLAIN_NOT_TRIED;
 }
 
+/* How often models have the first node to blame, for a report that goes to a library's maintainers. */
+static char *count_forms(const struct follow_up_options *options, const struct bundle_case *which)
+{
+    const struct engine_profile *profile = engine_of(options)->profile;
+    const struct settlement *settlement = which->settlement;
+    const struct model *model = test_case_model(which->test, NULL);
+    size_t number = settlement && settlement->count ? settlement->nodes[0] : 0;
+    return profile && profile->program && model && number < model->graph->n_node
+               ? model_forms_count(model->graph->node[number], which->shown->parameter)
+               : NULL;
+}
+
 static int write_bundle(const struct follow_up_options *options, const struct trial_done *done,
                         const struct signature *signature, const struct past *past,
                         struct finding_evidence *evidence, const struct folder *in, const char *name,
@@ -310,6 +323,8 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.cause = cause;
     which.shown = &shown;
     which.plain = try_plain(options, done);
+    char *forms = count_forms(options, &which);
+    which.forms = forms;
     char *source = engine_source_of(options->registry, engine_of(options), which.test);
     which.source = source;
     struct trace *trace = look_inside(options, which.test, which.engines[0].result);
@@ -317,6 +332,7 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     int status = bundle_write(in, name, &which, force, err);
     trace_free(trace);
     free(source);
+    free(forms);
     free(cause);
     trial_done_release(&said);
     free(engines);

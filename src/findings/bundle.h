@@ -93,6 +93,7 @@ struct bundle_case {
     const struct result *rewritten_reference;
     const char
         *cause; /* which parameter makes it fail, one line (locate/cause.h); NULL: not known for certain */
+    const char *forms;         /* how often models have it (campaign/model_forms.h), one line; or NULL */
     const struct trace *trace; /* what the engine at fault says it did (engine/trace.h); NULL: nothing */
     const char *source;        /* the model as lines of programs (campaign/engine_source.h); or NULL */
 };

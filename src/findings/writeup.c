@@ -631,6 +631,8 @@ int writeup(struct str *out, const struct bundle_case *which, const struct model
     add_rules(out, which);
     add_rounding(out, verdict);
     add_onnx(out, which, model);
+    if (which->forms)
+        add_prose(out, "", which->forms, ".\n\n");
     add_fault(out, which, model);
     add_model(out, which, model, drawn);
     add_versions(out, which);
