@@ -608,7 +608,7 @@ int contract(const struct contraction *wanted, struct error *err)
     bool fits = exact ? a->largest * b->largest * (long double)c->k <= 0x1p53L
                       : dtype_is_float(c->type) && c->type != DTYPE_DOUBLE;
     if (work > SMALL && fits && c->k < INT32_MAX)
-        return contract_blocks(c, exact, err);
+        return contract_blocks(c, exact || c->unbounded, err);
     contract_loops(c, exact);
     return 0;
 }

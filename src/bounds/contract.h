@@ -68,6 +68,7 @@ struct contraction {
      */
     double roundings;
     const struct epilogue *then; /* NULL: none */
+    bool unbounded;              /* nobody looks at the bounds of the sums: they may be 0 */
     contract_sink *sink;
     void *context;
 };

@@ -147,13 +147,26 @@ struct scheme {
     size_t tiles[2];             /* that cover the output */
 };
 
-/* Buffers for what is computed at a time: `tiles` tiles and `outputs` output channels. */
+/*
+ * What is computed at a time: `tiles` tiles, `outputs` output channels and `channels` of the sums over the
+ * channels. Rows of tiles are `stride` apart.
+ */
 struct panels {
-    size_t tiles, outputs;
-    double *left;                /* [point][output channel][2 channels] */
-    double *right;               /* [point][2 channels][tile] */
-    double *errors;              /* [point][output channel][tile] */
-    double *value, *hard, *most; /* of one channel of the image: as in struct reach */
+    size_t tiles, outputs, channels, stride;
+    double *left;   /* [point][output channel][2 channels]: of one block of outputs and channels */
+    double *right;  /* [point][block of channels][2][channel][tile] */
+    double *errors; /* [point][output channel][tile] */
+};
+
+/* The numbers of a tensor, in double. Where all are finite and exact, `value` alone says everything. */
+struct numbers {
+    double *value, *hard, *most; /* most: the largest magnitude; that of NaN is infinite */
+};
+
+/* Of the image [channel][size], of the weights [output channel][tap][channel]. */
+struct sources {
+    struct numbers image, weights;
+    size_t row; /* channels of a tap, a multiple of the lanes */
 };
 
 static size_t points_of(const struct scheme *s)
@@ -204,34 +217,57 @@ static struct scheme scheme_make(const struct winograd *w, const struct winograd
     return s;
 }
 
-/* Values, their bounds and their largest possible magnitudes at the same positions. */
+/* Values, their bounds and their largest possible magnitudes at the same positions; the former alone where
+ * they are exact and finite. */
 struct reach {
-    bool exact; /* no bounds */
+    bool exact;
     struct grid value, hard, most;
-    double largest[LANES];
 };
 
-static void reach_clear(struct reach *r, const struct bounded *b, const struct winograd_matrix *left,
-                        const struct winograd_matrix *right)
+static int numbers_alloc(struct numbers *n, const struct bounded *b, size_t count, struct error *err)
 {
-    size_t rows = left->cols, row = right->cols * sizeof *r->value.at[0];
-    r->exact = b->hard == NULL;
-    memset(r->largest, 0, sizeof r->largest);
-    for (size_t i = 0; i < rows; i++) {
-        memset(r->value.at[i], 0, row);
-        memset(r->hard.at[i], 0, row);
-        memset(r->most.at[i], 0, row);
-    }
+    bool exact = b->hard == NULL && !bounded_may_be_strange(b);
+    n->value = calloc(count, sizeof *n->value);
+    n->hard = exact ? NULL : calloc(count, sizeof *n->hard);
+    n->most = exact ? NULL : calloc(count, sizeof *n->most);
+    if (n->value && (exact || (n->hard && n->most)))
+        return 0;
+    return error_set(err, ERROR_MEMORY, "no memory for the bounds of %zu elements", count);
 }
 
-/* What is NaN may be of any size. */
-static void measure(const struct bounded *b, size_t at, double *value, double *hard, double *most)
+static void numbers_release(struct numbers *n)
 {
-    *value = (double)b->value[at];
-    *hard = bounded_hard(b, at);
-    *most = fabs(*value) + *hard;
-    if (isnan(*most))
-        *most = INFINITY;
+    free(n->value);
+    free(n->hard);
+    free(n->most);
+}
+
+static void numbers_set(struct numbers *n, size_t i, const struct bounded *b, size_t at)
+{
+    n->value[i] = (double)b->value[at];
+    if (!n->most)
+        return;
+    n->hard[i] = bounded_hard(b, at);
+    n->most[i] = fabs(n->value[i]) + n->hard[i];
+    if (isnan(n->most[i]))
+        n->most[i] = INFINITY;
+}
+
+static int sources_read(struct sources *from, const struct winograd *w, struct error *err)
+{
+    size_t area = w->size[0] * w->size[1], taps = w->kernel[0] * w->kernel[1];
+    from->row = (w->channels + LANES - 1) / LANES * LANES;
+    if (numbers_alloc(&from->image, w->image, w->channels * area, err) ||
+        numbers_alloc(&from->weights, w->weights, w->outputs * taps * from->row, err))
+        return -1;
+    for (size_t i = 0; i < w->channels * area; i++)
+        numbers_set(&from->image, i, w->image, w->first * area + i);
+    for (size_t o = 0; o < w->outputs; o++)
+        for (size_t c = 0; c < w->channels; c++)
+            for (size_t k = 0; k < taps; k++)
+                numbers_set(&from->weights, (o * taps + k) * from->row + c, w->weights,
+                            w->base + w->weight_rows[o] + w->weight_cols[c * taps + k]);
+    return 0;
 }
 
 /*
@@ -248,15 +284,34 @@ struct passes {
     double error, tiny, limit; /* beyond the limit something inside may overflow */
 };
 
-static void transform(const struct passes *passes, const struct reach *r, struct transformed *t)
+static void take_magnitude(const lanes_t *x, lanes_t *size)
+{
+    *size = (lanes_t)((lane_bits_t)*x & INT64_MAX);
+}
+
+/* The largest magnitude of each lane. Sets `most` where it follows from the values. */
+static void find_largest(struct reach *r, size_t rows, size_t cols, lanes_t *found)
+{
+    lanes_t largest = {0};
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) {
+            if (r->exact)
+                take_magnitude(&r->value.at[i][j], &r->most.at[i][j]);
+            lane_bits_t above = r->most.at[i][j] > largest;
+            largest = (lanes_t)(((lane_bits_t)r->most.at[i][j] & above) | ((lane_bits_t)largest & ~above));
+        }
+    *found = largest;
+}
+
+static void transform(const struct passes *passes, struct reach *r, struct transformed *t)
 {
     struct grid value, hard, most;
+    lanes_t largest, endless, tiny = {0};
+    find_largest(r, passes->left->cols, passes->right->cols, &largest);
     apply(passes->left, passes->right, &r->value, &value);
     apply(passes->left_size, passes->right_size, &r->most, &most);
     if (!r->exact)
         apply(passes->left_size, passes->right_size, &r->hard, &hard);
-    lanes_t largest, endless, tiny = {0};
-    memcpy(&largest, r->largest, sizeof largest);
     lane_bits_t inside = largest < passes->limit, some = largest != 0;
     endless = (lanes_t)((lane_bits_t)(tiny + (double)INFINITY) & ~inside);
     tiny = (lanes_t)((lane_bits_t)(tiny + passes->tiny) & some);
@@ -265,33 +320,12 @@ static void transform(const struct passes *passes, const struct reach *r, struct
             lanes_t error = passes->error * most.at[i][j] + tiny, size = error;
             if (!r->exact)
                 size += hard.at[i][j];
-            size += (lanes_t)((lane_bits_t)value.at[i][j] & INT64_MAX); /* its magnitude */
+            take_magnitude(&value.at[i][j], &value.at[i][j]);
+            size += value.at[i][j];
             /* Nothing but infinity where something inside may overflow. */
             t->error.at[i][j] = (lanes_t)((lane_bits_t)error & inside) + endless;
             t->size.at[i][j] = (lanes_t)((lane_bits_t)size & inside) + endless;
         }
-}
-
-static void read_channel(const struct winograd *w, size_t channel, struct panels *p)
-{
-    size_t area = w->size[0] * w->size[1], first = (w->first + channel) * area;
-    for (size_t i = 0; i < area; i++)
-        measure(w->image, first + i, &p->value[i], &p->hard[i], &p->most[i]);
-}
-
-/* Row `from` of a channel in lane `lane`. */
-static void read_row(const struct panels *p, size_t from, size_t count, size_t lane, size_t i,
-                     struct reach *r)
-{
-    double largest = r->largest[lane];
-    for (size_t j = 0; j < count; j++) {
-        r->value.at[i][j][lane] = p->value[from + j];
-        r->most.at[i][j][lane] = p->most[from + j];
-        largest = p->most[from + j] > largest ? p->most[from + j] : largest;
-    }
-    for (size_t j = 0; !r->exact && j < count; j++)
-        r->hard.at[i][j][lane] = p->hard[from + j];
-    r->largest[lane] = largest;
 }
 
 static size_t at_most(size_t count, size_t limit)
@@ -299,22 +333,56 @@ static size_t at_most(size_t count, size_t limit)
     return count < limit ? count : limit;
 }
 
-static void read_tiles(const struct winograd *w, const struct scheme *s, const struct panels *p, size_t tile,
-                       size_t lanes, struct reach *r)
+/* The top left element of a tile in the image, and how much of the tile is inside. */
+struct corner {
+    size_t at, rows, cols;
+};
+
+static struct corner corner_of(const struct winograd *w, const struct scheme *s, size_t tile)
 {
     const struct winograd_transform *axis = s->axis;
-    reach_clear(r, w->image, &axis[0].b, &axis[1].b);
-    for (size_t l = 0; l < lanes; l++) {
-        size_t top = (tile + l) / s->tiles[1] * axis[0].a.rows,
-               left = (tile + l) % s->tiles[1] * axis[1].a.rows;
-        size_t rows = at_most(axis[0].b.rows, w->size[0] - top),
-               cols = at_most(axis[1].b.rows, w->size[1] - left);
-        for (size_t i = 0; i < rows; i++)
-            read_row(p, (top + i) * w->size[1] + left, cols, l, i, r);
-    }
+    size_t top = tile / s->tiles[1] * axis[0].a.rows, left = tile % s->tiles[1] * axis[1].a.rows;
+    return (struct corner){top * w->size[1] + left, at_most(axis[0].b.rows, w->size[0] - top),
+                           at_most(axis[1].b.rows, w->size[1] - left)};
 }
 
-static void fill_right(const struct winograd *w, const struct scheme *s, struct panels *p, size_t tile)
+/* Element (i, j) of some tiles of a channel, side by side; 0 outside of the image. */
+static void gather(const double *channel, const struct corner *corners, size_t lanes, size_t i, size_t j,
+                   size_t wide, lanes_t *all)
+{
+    double at[LANES] = {0};
+    for (size_t l = 0; l < lanes; l++)
+        if (i < corners[l].rows && j < corners[l].cols)
+            at[l] = channel[corners[l].at + i * wide + j];
+    memcpy(all, at, sizeof *all);
+}
+
+static void read_tiles(const struct winograd *w, const struct scheme *s, const struct numbers *image,
+                       size_t channel, const struct corner *corners, size_t lanes, struct reach *r)
+{
+    size_t first = channel * w->size[0] * w->size[1], wide = w->size[1];
+    r->exact = image->most == NULL;
+    for (size_t i = 0; i < s->axis[0].b.rows; i++)
+        for (size_t j = 0; j < s->axis[1].b.rows; j++) {
+            gather(image->value + first, corners, lanes, i, j, wide, &r->value.at[i][j]);
+            if (r->exact)
+                continue;
+            gather(image->hard + first, corners, lanes, i, j, wide, &r->hard.at[i][j]);
+            gather(image->most + first, corners, lanes, i, j, wide, &r->most.at[i][j]);
+        }
+}
+
+/* Where the two rows of a channel begin in the part of `right` that belongs to a point; the other one is
+ * *apart further on. */
+static size_t right_row(const struct winograd *w, const struct panels *p, size_t channel, size_t *apart)
+{
+    size_t first = channel / p->channels * p->channels, width = at_most(w->channels - first, p->channels);
+    *apart = width * p->stride;
+    return (first + channel) * p->stride;
+}
+
+static void fill_right(const struct winograd *w, const struct scheme *s, const struct numbers *image,
+                       const struct panels *p, size_t tile)
 {
     struct reach reach;
     struct transformed t;
@@ -326,42 +394,54 @@ static void fill_right(const struct winograd *w, const struct scheme *s, struct 
                             .error = s->in,
                             .tiny = s->tiny_in,
                             .limit = s->highest / (1 + s->in) / s->in_norm};
-    for (size_t c = 0; c < w->channels; c++) {
-        read_channel(w, c, p);
-        for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
-            size_t lanes = at_most(p->tiles - n, LANES);
-            read_tiles(w, s, p, tile + n, lanes, &reach);
+    for (size_t n = 0; n < p->tiles; n += LANES) {
+        size_t lanes = at_most(p->tiles - n, LANES), apart;
+        struct corner corners[LANES];
+        for (size_t l = 0; l < lanes; l++)
+            corners[l] = corner_of(w, s, tile + n + l);
+        for (size_t c = 0; c < w->channels && !limits_late(TILE_STEPS); c++) {
+            read_tiles(w, s, image, c, corners, lanes, &reach);
             transform(&passes, &reach, &t);
-            double *row = p->right + c * p->tiles + n;
+            double *row = p->right + right_row(w, p, c, &apart) + n;
             for (size_t i = 0; i < b0->rows; i++)
-                for (size_t j = 0; j < b1->rows; j++, row += 2 * w->channels * p->tiles)
-                    for (size_t l = 0; l < lanes; l++) {
-                        row[l] = t.error.at[i][j][l] + s->rest * t.size.at[i][j][l];
-                        row[w->channels * p->tiles + l] = t.size.at[i][j][l];
-                    }
+                for (size_t j = 0; j < b1->rows; j++, row += 2 * w->channels * p->stride) {
+                    lanes_t first = t.error.at[i][j] + s->rest * t.size.at[i][j];
+                    memcpy(row, &first, sizeof first);
+                    memcpy(row + apart, &t.size.at[i][j], sizeof first);
+                }
         }
     }
 }
 
-static void read_kernels(const struct winograd *w, const struct scheme *s, size_t output, size_t channel,
-                         size_t lanes, struct reach *r)
+/* Some channels of the kernels of an output, side by side. */
+static void read_kernels(const struct winograd *w, const struct sources *from, size_t output, size_t channel,
+                         struct reach *r)
 {
-    reach_clear(r, w->weights, &s->axis[0].g, &s->axis[1].g);
-    size_t taps = w->kernel[0] * w->kernel[1], first = w->base + w->weight_rows[output];
-    for (size_t l = 0; l < lanes; l++)
-        for (size_t k = 0; k < taps; k++) {
-            size_t i = k / w->kernel[1], j = k % w->kernel[1];
-            double value, hard, most;
-            measure(w->weights, first + w->weight_cols[(channel + l) * taps + k], &value, &hard, &most);
-            r->value.at[i][j][l] = value;
-            r->hard.at[i][j][l] = hard;
-            r->most.at[i][j][l] = most;
-            r->largest[l] = most > r->largest[l] ? most : r->largest[l];
+    const struct numbers *weights = &from->weights;
+    size_t at = output * w->kernel[0] * w->kernel[1] * from->row + channel;
+    r->exact = weights->most == NULL;
+    for (size_t i = 0; i < w->kernel[0]; i++)
+        for (size_t j = 0; j < w->kernel[1]; j++, at += from->row) {
+            memcpy(&r->value.at[i][j], weights->value + at, sizeof(lanes_t));
+            if (r->exact)
+                continue;
+            memcpy(&r->hard.at[i][j], weights->hard + at, sizeof(lanes_t));
+            memcpy(&r->most.at[i][j], weights->most + at, sizeof(lanes_t));
         }
 }
 
-static void fill_left(const struct winograd *w, const struct scheme *s, struct panels *p, size_t output,
-                      size_t outputs)
+/* A copy of a size that is known is a few instructions. */
+static void store(double *to, const lanes_t *from, size_t lanes)
+{
+    if (lanes == LANES)
+        memcpy(to, from, sizeof *from);
+    else
+        memcpy(to, from, lanes * sizeof *to);
+}
+
+/* The kernels of `outputs` outputs and `channels` channels. */
+static void fill_left(const struct winograd *w, const struct scheme *s, const struct sources *from,
+                      const struct panels *p, size_t output, size_t outputs, size_t channel, size_t channels)
 {
     struct reach reach;
     struct transformed t;
@@ -374,66 +454,79 @@ static void fill_left(const struct winograd *w, const struct scheme *s, struct p
                             .tiny = s->tiny_kernel,
                             .limit = s->highest / (1 + s->kernel) / s->kernel_norm};
     for (size_t i = 0; i < outputs; i++)
-        for (size_t c = 0; c < w->channels && !limits_late(TILE_STEPS); c += LANES) {
-            size_t lanes = at_most(w->channels - c, LANES);
-            read_kernels(w, s, output + i, c, lanes, &reach);
+        for (size_t c = 0; c < channels && !limits_late(TILE_STEPS); c += LANES) {
+            size_t lanes = at_most(channels - c, LANES);
+            read_kernels(w, from, output + i, channel + c, &reach);
             transform(&passes, &reach, &t);
-            for (size_t point = 0; point < points_of(s); point++) {
-                double *row = p->left + (point * p->outputs + i) * 2 * w->channels + c;
-                memcpy(row, &t.size.at[point / g1->rows][point % g1->rows], lanes * sizeof *row);
-                memcpy(row + w->channels, &t.error.at[point / g1->rows][point % g1->rows],
-                       lanes * sizeof *row);
-            }
+            double *row = p->left + i * 2 * channels + c;
+            for (size_t k = 0; k < g0->rows; k++)
+                for (size_t j = 0; j < g1->rows; j++, row += p->outputs * 2 * channels) {
+                    store(row, &t.size.at[k][j], lanes);
+                    store(row + channels, &t.error.at[k][j], lanes);
+                }
         }
 }
 
 /* With U = G g G', V = B' d B, and what they are computed as within e(U), e(V) and of sizes |U|, |V|: the sum
- * over the channels of  |U| (e(V) + rest |V|) + e(U) |V|, point by point. */
-static void multiply(const struct winograd *w, const struct scheme *s, struct panels *p, size_t outputs)
+ * over the channels of  |U| (e(V) + rest |V|) + e(U) |V|, point by point, block after block. */
+static void multiply(const struct winograd *w, const struct scheme *s, const struct panels *p, size_t outputs,
+                     size_t channel, size_t channels)
 {
-    size_t terms = 2 * w->channels;
+    size_t terms = 2 * channels;
     for (size_t point = 0; point < points_of(s) && !limits_late(outputs * p->tiles); point++)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)outputs, (int)p->tiles, (int)terms, 1,
-                    p->left + point * p->outputs * terms, (int)terms, p->right + point * terms * p->tiles,
-                    (int)p->tiles, 0, p->errors + point * p->outputs * p->tiles, (int)p->tiles);
+                    p->left + point * p->outputs * terms, (int)terms,
+                    p->right + 2 * (point * w->channels + channel) * p->stride, (int)p->stride, channel > 0,
+                    p->errors + point * p->outputs * p->stride, (int)p->stride);
 }
 
-/* Stores the errors of one tile, which are in a lane of `out`, where they are larger than those stored
- * before. */
-static void put_tile(const struct winograd *w, const struct scheme *s, const struct grid *out, size_t lane,
-                     size_t tile, size_t start, struct winograd_errors *errors)
+/* The hard and the likely error of each output of some tiles, from sums that A' was applied to. */
+static void bound_tiles(const struct scheme *s, struct grid *hard, struct grid *likely)
+{
+    size_t rows = s->axis[0].a.rows, cols = s->axis[1].a.rows;
+    lane_bits_t fits = ~(lane_bits_t){0};
+    /* Divided by `rest` it exceeds the sum of magnitudes, which no partial sum exceeds. */
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            fits &= hard->at[i][j] < s->rest * s->highest;
+    lanes_t endless = {0};
+    endless = (lanes_t)((lane_bits_t)(endless + (double)INFINITY) & ~fits);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) {
+            lanes_t finite = (lanes_t)((lane_bits_t)hard->at[i][j] & fits);
+            hard->at[i][j] = finite + endless;
+            likely->at[i][j] = finite / s->deviations;
+        }
+}
+
+/* Stores the errors of one tile, which are in a lane, where they are larger than those stored before. */
+static void put_tile(const struct winograd *w, const struct scheme *s, const struct grid *hard,
+                     const struct grid *likely, size_t lane, size_t tile, size_t start,
+                     struct winograd_errors *errors)
 {
     size_t high = w->size[0] - w->kernel[0] + 1, wide = w->size[1] - w->kernel[1] + 1;
     size_t rows = s->axis[0].a.rows, cols = s->axis[1].a.rows;
     size_t top = tile / s->tiles[1] * rows, left = tile % s->tiles[1] * cols;
     size_t shown = at_most(cols, wide - left);
-    double limit = s->rest * s->highest;
-    bool fits = true;
-    /* Divided by `rest` it exceeds the sum of magnitudes, which no partial sum exceeds. */
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++)
-            fits &= out->at[i][j][lane] < limit;
     for (size_t i = 0; i < rows && top + i < high; i++) {
-        double *hard = errors->hard + start + (top + i) * wide + left,
-               *likely = errors->likely + start + (top + i) * wide + left;
+        double *h = errors->hard + start + (top + i) * wide + left,
+               *l = errors->likely + start + (top + i) * wide + left;
         for (size_t j = 0; j < shown; j++) {
-            double e = fits ? out->at[i][j][lane] : (double)INFINITY;
-            hard[j] = hard[j] > e ? hard[j] : e;
-            e = fits ? e / s->deviations : 0;
-            likely[j] = likely[j] > e ? likely[j] : e;
+            h[j] = h[j] > hard->at[i][j][lane] ? h[j] : hard->at[i][j][lane];
+            l[j] = l[j] > likely->at[i][j][lane] ? l[j] : likely->at[i][j][lane];
         }
     }
 }
 
 /* The sums at all points of the tiles that begin with `n`, side by side. */
-static void read_sums(const struct scheme *s, const struct panels *p, size_t output, size_t n, size_t lanes,
+static void read_sums(const struct scheme *s, const struct panels *p, size_t output, size_t n,
                       struct grid *sums)
 {
-    const double *from = p->errors + output * p->tiles + n;
+    const double *from = p->errors + output * p->stride + n;
     for (size_t i = 0; i < s->axis[0].a.cols; i++)
-        for (size_t j = 0; j < s->axis[1].a.cols; j++, from += p->outputs * p->tiles) {
-            lanes_t sum = {0};
-            memcpy(&sum, from, lanes * sizeof *from);
+        for (size_t j = 0; j < s->axis[1].a.cols; j++, from += p->outputs * p->stride) {
+            lanes_t sum;
+            memcpy(&sum, from, sizeof sum);
             sums->at[i][j] = (lanes_t)((lane_bits_t)(sum + s->tiny) & (sum != 0));
         }
 }
@@ -441,15 +534,16 @@ static void read_sums(const struct scheme *s, const struct panels *p, size_t out
 static void put_errors(const struct winograd *w, const struct scheme *s, const struct panels *p, size_t tile,
                        size_t output, size_t outputs, struct winograd_errors *errors)
 {
-    struct grid sums, out;
+    struct grid sums, hard, likely;
     size_t area = (w->size[0] - w->kernel[0] + 1) * (w->size[1] - w->kernel[1] + 1);
     for (size_t i = 0; i < outputs; i++)
         for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
             size_t lanes = at_most(p->tiles - n, LANES);
-            read_sums(s, p, i, n, lanes, &sums);
-            apply(&s->magnitudes[0].a, &s->magnitudes[1].a, &sums, &out);
+            read_sums(s, p, i, n, &sums);
+            apply(&s->magnitudes[0].a, &s->magnitudes[1].a, &sums, &hard);
+            bound_tiles(s, &hard, &likely);
             for (size_t l = 0; l < lanes; l++)
-                put_tile(w, s, &out, l, tile + n + l, (output + i) * area, errors);
+                put_tile(w, s, &hard, &likely, l, tile + n + l, (output + i) * area, errors);
         }
 }
 
@@ -458,43 +552,50 @@ static void panels_release(struct panels *p)
     free(p->left);
     free(p->right);
     free(p->errors);
-    free(p->value);
-    free(p->hard);
-    free(p->most);
 }
 
-/* Buffers of some 32 MB each, whatever the size of the image, and of a channel. */
+static size_t between(size_t least, size_t wanted, size_t most)
+{
+    return wanted < least ? least : at_most(wanted, most);
+}
+
+/*
+ * Sizes for the caches: the transformed image once, in at most 32 MB, the sums in 2 MB, and the kernels,
+ * which are transformed for each block of tiles, in half a MB. What is behind the last tile is computed with.
+ */
 static int panels_alloc(const struct winograd *w, const struct scheme *s, struct panels *p, struct error *err)
 {
-    size_t room = (size_t)1 << 22, points = points_of(s), row = points * 2 * w->channels;
-    p->outputs = at_most(w->outputs, 1 + room / row);
-    p->tiles = at_most(s->tiles[0] * s->tiles[1],
-                       1 + room / (row > points * p->outputs ? row : points * p->outputs));
-    p->left = malloc(row * p->outputs * sizeof(double));
-    p->right = malloc(row * p->tiles * sizeof(double));
-    p->errors = malloc(points * p->outputs * p->tiles * sizeof(double));
-    size_t channel = w->size[0] * w->size[1] * sizeof(double);
-    p->value = malloc(channel);
-    p->hard = malloc(channel);
-    p->most = malloc(channel);
-    if (p->left && p->right && p->errors && p->value && p->hard && p->most)
+    size_t points = points_of(s), row = points * 2 * w->channels;
+    size_t tiles = between(LANES, ((size_t)1 << 22) / row / LANES * LANES, 1024);
+    p->tiles = at_most(s->tiles[0] * s->tiles[1], tiles);
+    p->stride = (p->tiles + LANES - 1) / LANES * LANES;
+    p->outputs = at_most(w->outputs, between(4, ((size_t)1 << 18) / (points * p->stride), 32));
+    p->channels = ((size_t)1 << 16) / (points * 2 * p->outputs) / LANES * LANES;
+    p->channels = at_most(w->channels, between(LANES, p->channels, w->channels + LANES));
+    p->left = malloc(points * p->outputs * 2 * p->channels * sizeof *p->left);
+    p->right = aligned_alloc(sizeof(lanes_t), row * p->stride * sizeof *p->right);
+    p->errors = aligned_alloc(sizeof(lanes_t), points * p->outputs * p->stride * sizeof *p->errors);
+    if (p->left && p->right && p->errors)
         return 0;
     return error_set(err, ERROR_MEMORY, "no memory for the bounds of %zu tiles", p->tiles);
 }
 
-static int errors_of(const struct winograd *w, const struct scheme *s, struct winograd_errors *errors,
-                     struct error *err)
+static int errors_of(const struct winograd *w, const struct scheme *s, const struct sources *from,
+                     struct winograd_errors *errors, struct error *err)
 {
     struct panels p = {0};
     int result = panels_alloc(w, s, &p, err);
     size_t tiles = s->tiles[0] * s->tiles[1], step = p.tiles;
     for (size_t tile = 0; result == 0 && tile < tiles; tile += step) {
         p.tiles = at_most(tiles - tile, step);
-        fill_right(w, s, &p, tile);
+        fill_right(w, s, &from->image, &p, tile);
         for (size_t output = 0; output < w->outputs; output += p.outputs) {
             size_t outputs = at_most(w->outputs - output, p.outputs);
-            fill_left(w, s, &p, output, outputs);
-            multiply(w, s, &p, outputs);
+            for (size_t c = 0; c < w->channels; c += p.channels) {
+                size_t channels = at_most(w->channels - c, p.channels);
+                fill_left(w, s, from, &p, output, outputs, c, channels);
+                multiply(w, s, &p, outputs, c, channels);
+            }
             put_errors(w, s, &p, tile, output, outputs, errors);
         }
     }
@@ -514,14 +615,17 @@ int winograd_bound(const struct winograd *w, struct winograd_errors *errors, str
     size_t count = w->outputs * (w->size[0] - w->kernel[0] + 1) * (w->size[1] - w->kernel[1] + 1);
     memset(errors->hard, 0, count * sizeof *errors->hard);
     memset(errors->likely, 0, count * sizeof *errors->likely);
+    struct sources from = {0};
+    int result = sources_read(&from, w, err);
     contract_on_one_thread();
-    for (const struct winograd_points *p = winograd_points; p->count; p++) {
+    for (const struct winograd_points *p = winograd_points; p->count && result == 0; p++) {
         /* Depthwise convolutions use only the smallest tile. */
         if (p->count < larger || (w->depthwise && p->count > 3))
             continue;
         struct scheme s = scheme_make(w, p);
-        if (errors_of(w, &s, errors, err))
-            return -1;
+        result = errors_of(w, &s, &from, errors, err);
     }
-    return 0;
+    numbers_release(&from.image);
+    numbers_release(&from.weights);
+    return result;
 }

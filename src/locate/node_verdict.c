@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "eval/evaluate.h"
+#include "locate/type_limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,8 +126,10 @@ void node_judge(struct recording *record, size_t number, bool loose, struct verd
         snprintf(verdict->text, sizeof verdict->text, "not judged: the engine replaces it by a constant");
     else if (node_expect(record, number, loose, expected, &err))
         verdict_say(verdict, "not judged: %s", err.message);
-    else
+    else {
         judge_recorded(record, node, expected, verdict);
+        record->limits |= type_limit_touched(expected, node->n_output);
+    }
     for (size_t i = 0; i < node->n_output; i++)
         bounded_release(&expected[i]);
     free(expected);

@@ -143,10 +143,19 @@ static bool is_borrowed(const struct result *answer, const Onnx__NodeProto *node
     return false;
 }
 
+/* What happens in a body is not seen. */
+static bool shows_its_results(const struct checked_node *node, const Onnx__NodeProto *proto)
+{
+    const struct op *op = op_of(proto);
+    return node->checked == CHECKED_TRIVIAL ||
+           (node->checked == CHECKED_NODE && op && op->work != WORK_BODIES);
+}
+
 static void conclude(struct checking *checking)
 {
     struct operator_check *check = checking->check;
     const struct model_index *index = &checking->search.test.index;
+    check->within_types = !checking->search.record.limits;
     for (size_t p = check->n_nodes; p-- > 0;) {
         size_t number = index->order[p];
         struct checked_node *node = &check->nodes[number];
@@ -168,6 +177,7 @@ static void conclude(struct checking *checking)
         node->visible = fmax(node->visible, checking->lowered[number]);
         check->n_lowered += node->lowered;
         check->n_checked += node->checked != CHECKED_NOT;
+        check->within_types &= shows_its_results(node, proto);
         check->partial |= node->checked != CHECKED_NOT && node->left;
     }
 }

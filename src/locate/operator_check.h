@@ -39,7 +39,8 @@ struct operator_check {
     struct arena arena;
     struct settlement found; /* what is wrong or, its kind tells, imprecise; count 0: nothing */
     size_t n_nodes, n_checked;
-    bool partial; /* some nodes that were judged have elements that could not be */
+    bool partial;      /* some nodes that were judged have elements that could not be */
+    bool within_types; /* each node was judged by itself, and every result is within its type */
     struct checked_node *nodes;
     size_t n_lowered;        /* nodes that are computed in fewer bits */
     const char *lowering;    /* in words, with n_lowered: what is computed how; lives as long as the engine */

@@ -20,6 +20,7 @@ struct recording {
     size_t group_bytes; /* bytes of values held at once; 32 MiB unless set */
     bool changed; /* an answer with values exposed differs in some bit from the plain one, or a value was not
                      confirmed */
+    bool limits;  /* a node that was judged has results that their type cannot hold (type_limits.h) */
     size_t groups, largest, wanted; /* number of groups; bytes of the largest group and of all values */
 };
 

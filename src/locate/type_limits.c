@@ -84,9 +84,12 @@ static struct type_limit extent_of_call(const struct op_call *call)
     return found;
 }
 
-bool type_limit_touched(const struct op_call *call)
+bool type_limit_touched(const struct bounded *outputs, size_t count)
 {
-    return extent_of_call(call).kind != LIMIT_NONE;
+    bool touched = false;
+    for (size_t o = 0; o < count && !touched; o++)
+        touched = has_values(&outputs[o]) && extent_of(&outputs[o]).kind != LIMIT_NONE;
+    return touched;
 }
 
 static long double handle(enum limit_handling handling, enum dtype type, long double value)
@@ -170,6 +173,7 @@ static int evaluate_kept(struct run *run, struct op_call *call)
         inputs[i] = kept ? run->kept[number] : before[i];
     }
     call->inputs = inputs;
+    call->unbounded = true;
     run->depth++;
     int result = call->op->eval(call);
     run->depth--;

@@ -38,7 +38,7 @@ struct type_limit {
 };
 
 /* Whether a node that was just evaluated, with or without rounding, has such results. */
-bool type_limit_touched(const struct op_call *call);
+bool type_limit_touched(const struct bounded *outputs, size_t count);
 
 /* Fails when the reference cannot evaluate the case. Evaluates the model some times, once where that takes
  * long: then nothing is found. */

@@ -376,7 +376,7 @@ static int watch_call(void *context, struct op_call *call)
     if (watch->depth || result || call->shapes_only)
         return result;
     note_open(watch, call);
-    watch->limits = watch->limits || type_limit_touched(call);
+    watch->limits = watch->limits || type_limit_touched(call->outputs, call->n_outputs);
     if (watch->calls++ < watch->certain)
         make_certain(watch, call);
     return 0;

@@ -321,6 +321,7 @@ static int convolve_group(const struct tables *t, const struct operand *weights,
     sums.a = (struct view){weights, group * (c->weights->count / c->groups), t->weight_rows, t->weight_cols};
     sums.b = (struct view){pixels, group * channels * t->channel, t->image_rows, t->image_cols};
     sums.roundings = c->roundings;
+    sums.unbounded = c->unbounded;
     struct epilogue bias = {1, 1, c->bias, t->bias_rows + plane->first, t->bias_cols};
     sums.then = &bias;
     sums.sink = put_plane;

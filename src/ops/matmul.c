@@ -15,6 +15,7 @@ struct product {
     struct shape a, b;   /* of rank >= 2: 1-D operands get a 1 put before (a) or behind (b) */
     struct shape batch;  /* common leading dims */
     struct shape result; /* without the 1s that were put in */
+    bool unbounded;      /* as in struct op_call */
 };
 
 static int product_shapes(struct op_call *call, const struct shape *a, const struct shape *b,
@@ -39,6 +40,7 @@ static int product_shapes(struct op_call *call, const struct shape *a, const str
     p->m = (size_t)m;
     p->n = (size_t)n;
     p->k = (size_t)k;
+    p->unbounded = call->unbounded;
     p->result = p->batch;
     if (a->rank > 1)
         p->result.dims[p->result.rank++] = m;
@@ -85,6 +87,7 @@ static int product_run(const struct product *p, const struct bounded *a, const s
         c.a = (struct view){&left, strides_at(&at_a, p->batch.rank, index), rows, inner};
         c.b = (struct view){&right, strides_at(&at_b, p->batch.rank, index), inner_b, cols};
         c.roundings = (double)p->k;
+        c.unbounded = p->unbounded;
         c.then = then;
         c.sink = put_sum;
         c.context = &target;
@@ -310,6 +313,7 @@ static int gemm_run(struct op_call *call, struct bounded *out, size_t k)
         struct epilogue then = {call_float(call, "alpha", 1), call_float(call, "beta", 1), add,
                                 tables[C_ROWS], tables[C_COLS]};
         struct contraction c = {.type = out->type, .m = m, .n = n, .k = k, .roundings = (double)k};
+        c.unbounded = call->unbounded;
         c.a = (struct view){&left, 0, tables[A_ROWS], tables[A_INNER]};
         c.b = (struct view){&right, 0, tables[B_INNER], tables[B_COLS]};
         c.then = &then;

@@ -234,6 +234,8 @@ static bool check_operators(struct sample_verdicts *verdicts, size_t engine,
             overall->evidence.lowering = arena_strdup(verdicts->arena, check.lowering);
         told = check.n_checked == check.n_nodes && !is_judged(verdict);
         *every_node = check.n_checked == check.n_nodes && (told || !check.partial);
+        if (check.within_types) /* then explain_limit would find none */
+            verdicts->limits_sought = verdicts->samples;
         if (told) {
             *settlement = (struct settlement){.kind = VERDICT_AGREES};
             snprintf(settlement->text, sizeof settlement->text, "judged operator by operator");

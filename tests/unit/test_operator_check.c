@@ -69,6 +69,32 @@ static void a_healthy_engine_has_every_operator_checked(void **state)
     }
 }
 
+/* Whether every result is within its type shows where every node is judged by itself. */
+static void results_beyond_their_type_are_noted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        long double first;
+        bool within;
+    } cases[] = {
+        {JOINED_AND_HIDDEN, -2, true},
+        {"g (float[4] x) => (int64[1] y) { e = Exp(x) y = ArgMax<axis = 0>(e) }", 2, true},
+        {"g (float[4] x) => (int64[1] y) { e = Exp(x) y = ArgMax<axis = 0>(e) }", 100, false},
+        {"g (float[4] x) => (int64[1] y) { e = Exp(x) y = ArgMax<axis = 0>(e) }", -200, false},
+        {"g (float[4] x) => (float[4] y) <bool c = {1}> { y = If (c) <"
+         "then_branch = t () => (float[4] a) { a = Neg(x) }, else_branch = e () => (float[4] b) { b = Abs(x) "
+         "}> }",
+         2, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct operator_check found;
+        check(&found, "reference:round=on", cases[i].text, cases[i].first);
+        assert_int_equal(found.within_types, cases[i].within);
+        operator_check_release(&found);
+    }
+}
+
 /* The fault is gone as soon as the value between is exposed. */
 static void what_goes_wrong_only_when_fused_is_found(void **state)
 {
@@ -129,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_last_operator_hides_is_found),
         cmocka_unit_test(a_healthy_engine_has_every_operator_checked),
+        cmocka_unit_test(results_beyond_their_type_are_noted),
         cmocka_unit_test(what_goes_wrong_only_when_fused_is_found),
         cmocka_unit_test(values_that_are_not_the_engines_own_blame_nobody),
         cmocka_unit_test(what_a_sample_does_not_exercise_is_told),
