@@ -9,8 +9,8 @@ usage: models/language/make.py [OPTION...] OUT.onnx
                                   RMSNormalization, RotaryEmbedding and Attention (default 17)
   --weights float32|float16|int4  float16 computes in float16 as well; int4: blocks of 32 with a scale each, behind
                                   DequantizeLinear, from opset 21 on (default float32)
-  --size tiny|small|large         tiny: 100 kB; small: 4 MB; large: 1.5 GB as float32, in OUT.onnx.data
-                                  (default tiny)
+  --size tiny|small|medium|large  tiny: 100 kB; small: 4 MB; medium: 300 MB; large: 1.5 GB as float32; the two last
+                                  with OUT.onnx.data (default tiny)
   --large                         the same as --size large
   --ties                          llama only: tokens 2k and 2k + 1 have nearly the same logits, which any rounding
                                   turns round, so that engines part
@@ -35,6 +35,8 @@ SIZES = {
     ("gpt2", "tiny"): (32, 3, 4, 4, 64, 96, 128),
     ("llama", "small"): (128, 6, 8, 2, 256, 512, 256),
     ("gpt2", "small"): (128, 6, 8, 8, 512, 512, 256),
+    ("llama", "medium"): (768, 10, 12, 4, 2048, 8000, 1024),
+    ("gpt2", "medium"): (768, 9, 12, 12, 3072, 8000, 1024),
     ("llama", "large"): (1024, 28, 16, 4, 2816, 32000, 2048),
     ("gpt2", "large"): (1024, 26, 16, 16, 4096, 50257, 1024),
 }
@@ -48,7 +50,7 @@ class Builder:
         self.options, self.nodes, self.initializers, self.scope = options, [], [], ""
         self.type = TensorProto.FLOAT16 if options.weights == "float16" else TensorProto.FLOAT
         self.dtype = numpy.float16 if options.weights == "float16" else numpy.float32
-        self.data = open(f"{options.out}.data", "wb") if options.size == "large" else None
+        self.data = open(f"{options.out}.data", "wb") if options.size in ("medium", "large") else None
         self.constants, self.used = {}, set()
 
     def node(self, op, *inputs, outputs=1, name=None, **attributes):
@@ -355,7 +357,7 @@ def parse():
     parser.add_argument("--network", choices=("llama", "gpt2"), default="llama")
     parser.add_argument("--opset", type=int, choices=sorted(IR_VERSIONS), default=17)
     parser.add_argument("--weights", choices=("float32", "float16", "int4"), default="float32")
-    parser.add_argument("--size", choices=("tiny", "small", "large"), default="tiny")
+    parser.add_argument("--size", choices=("tiny", "small", "medium", "large"), default="tiny")
     parser.add_argument("--large", dest="size", action="store_const", const="large")
     parser.add_argument("--ties", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
