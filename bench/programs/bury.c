@@ -126,10 +126,9 @@ static void copy_nodes(struct bury *bury, const Onnx__GraphProto *graph, size_t 
     }
 }
 
-static int prefix_node(void *context, Onnx__NodeProto *node, int depth)
+static int prefix_node(void *context, Onnx__NodeProto *node)
 {
     struct arena *arena = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_input; i++)
         if (*node->input[i])
             node->input[i] = arena_printf(arena, "bug_%s", node->input[i]);

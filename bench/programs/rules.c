@@ -189,11 +189,10 @@ static bool is_left_out(const struct bench *bench, size_t rule)
            (bench->pairs && !is_paired(bench, rules_all[rule]->name));
 }
 
-static int visit_operator(void *context, Onnx__NodeProto *node, int depth)
+static int visit_operator(void *context, Onnx__NodeProto *node)
 {
     const char *operators = context;
     size_t length = strlen(node->op_type);
-    (void)depth;
     for (const char *at = operators; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
         if (strncmp(at, node->op_type, length) == 0 && (at[length] == '|' || !at[length]))
             return 1;

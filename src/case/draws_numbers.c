@@ -51,9 +51,8 @@ static bool dropout_is_random(const struct drawing *drawing, const Onnx__NodePro
     return training != 0 && ratio != 0;
 }
 
-static int visit_random(void *context, Onnx__NodeProto *node, int depth)
+static int visit_random(void *context, Onnx__NodeProto *node)
 {
-    (void)depth;
     return op_has(node, OP_RANDOM) ||
            (op_has(node, OP_RANDOM_IN_TRAINING) && dropout_is_random(context, node));
 }

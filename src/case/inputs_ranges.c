@@ -116,10 +116,9 @@ static void use(struct trail *trail, const Onnx__NodeProto *node, size_t input, 
         meet_constant(trail, node, op, input, added);
 }
 
-static int visit(void *context, Onnx__NodeProto *node, int depth)
+static int visit(void *context, Onnx__NodeProto *node)
 {
     struct trail *trail = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_input; i++) {
         size_t number;
         if (map_get(&trail->reached, node->input[i], &number))

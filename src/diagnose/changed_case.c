@@ -207,10 +207,9 @@ static void change_inner_constant(struct inner_change *context, Onnx__TensorProt
 }
 
 /* Changes the constants in the bodies of a node. */
-static int change_bodies(void *data, Onnx__NodeProto *node, int depth)
+static int change_bodies(void *data, Onnx__NodeProto *node)
 {
     struct inner_change *context = data;
-    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++) {
         Onnx__GraphProto *body = node->attribute[i]->g;
         for (size_t k = 0; body && k < body->n_initializer; k++)

@@ -388,9 +388,8 @@ struct check_context {
 
 /* Checks that a Constant has exactly one value. Its kernel checks that too, but does not run in a branch that
  * is not taken. */
-static int check_node(void *context, Onnx__NodeProto *node, int depth)
+static int check_node(void *context, Onnx__NodeProto *node)
 {
-    (void)depth;
     struct check_context *check = context;
     const struct op *op = find_op(node, check->opset, check->err);
     if (op && *op->domain && !model_opset_of(check->model, op->domain))

@@ -29,10 +29,9 @@ struct wanted {
     size_t length;
 };
 
-static int compare_operator(void *context, Onnx__NodeProto *node, int depth)
+static int compare_operator(void *context, Onnx__NodeProto *node)
 {
     const struct wanted *wanted = context;
-    (void)depth;
     return strlen(node->op_type) == wanted->length &&
            strncmp(node->op_type, wanted->name, wanted->length) == 0;
 }

@@ -89,10 +89,9 @@ struct inside {
     const char *types[GROUP_LIMIT];
 };
 
-static int note_inside(void *context, Onnx__NodeProto *node, int depth)
+static int note_inside(void *context, Onnx__NodeProto *node)
 {
     struct inside *inside = context;
-    (void)depth;
     size_t at = 0;
     while (at < inside->count && strcmp(inside->types[at], node->op_type) < 0)
         at++;

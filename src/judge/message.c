@@ -26,7 +26,8 @@ static size_t path_length(const char *text)
     return length;
 }
 
-/* Reads the token that begins here, of a long path its end, and returns how far it reaches. */
+/* Reads the token that begins here (of a long path only its end), and returns the token's length in the
+ * text. */
 static size_t token_read(char token[TOKEN_LIMIT], const char *text)
 {
     size_t length = path_length(text), from = 0;
@@ -129,10 +130,9 @@ static char names_node(const struct str *line, const struct engine_profile *prof
     return end || !profile ? end : patterns_open(profile->names, line->data);
 }
 
-static int note_node(void *context, Onnx__NodeProto *node, int depth)
+static int note_node(void *context, Onnx__NodeProto *node)
 {
     struct map *names = context;
-    (void)depth;
     if (*node->name)
         map_set(names, node->name, 0);
     for (size_t i = 0; i < node->n_input; i++)

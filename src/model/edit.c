@@ -86,10 +86,9 @@ static void redirect_one(const struct redirection *redirection, char **name)
         *name = arena_strdup(redirection->arena, redirection->to);
 }
 
-static int redirect_node(void *context, Onnx__NodeProto *node, int depth)
+static int redirect_node(void *context, Onnx__NodeProto *node)
 {
     const struct redirection *redirection = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_input; i++)
         redirect_one(redirection, &node->input[i]);
     for (size_t i = 0; i < node->n_attribute; i++) {

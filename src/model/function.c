@@ -388,10 +388,9 @@ struct taken {
     size_t made;
 };
 
-static int take_names(void *context, Onnx__NodeProto *node, int depth)
+static int take_names(void *context, Onnx__NodeProto *node)
 {
     struct taken *taken = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_input; i++)
         map_set(&taken->names, node->input[i], 0);
     for (size_t i = 0; i < node->n_output; i++)

@@ -340,13 +340,13 @@ Onnx__TypeProto *model_index_type(const struct model_index *index, const struct 
     return type_make(arena, (enum dtype)tensor->data_type, &shape);
 }
 
-static int each_node(Onnx__GraphProto *graph, int depth,
-                     int (*visit)(void *context, Onnx__NodeProto *node, int depth), void *context)
+static int each_node(Onnx__GraphProto *graph, int depth, int (*visit)(void *context, Onnx__NodeProto *node),
+                     void *context)
 {
     int result = 0;
     for (size_t i = 0; !result && depth <= MODEL_MAX_DEPTH && i < graph->n_node; i++) {
         Onnx__NodeProto *node = graph->node[i];
-        result = visit(context, node, depth);
+        result = visit(context, node);
         for (size_t k = 0; !result && k < node->n_attribute; k++) {
             Onnx__AttributeProto *attribute = node->attribute[k];
             if (attribute->g)
@@ -358,7 +358,7 @@ static int each_node(Onnx__GraphProto *graph, int depth,
     return result;
 }
 
-int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__NodeProto *node, int depth),
+int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__NodeProto *node),
                     void *context)
 {
     return each_node(graph, 0, visit, context);

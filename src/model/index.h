@@ -52,7 +52,7 @@ const char *model_node_text(const struct model *model, size_t number, char *buff
 
 /* Calls visit for every node of the graph and, depth first, of all subgraphs; stops at the first non-zero
  * result. */
-int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__NodeProto *node, int depth),
+int model_each_node(Onnx__GraphProto *graph, int (*visit)(void *context, Onnx__NodeProto *node),
                     void *context);
 
 /* The name of the node or, when it has none, that of its first named output. */

@@ -22,10 +22,9 @@ static Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *info)
     return tensor ? info->type->tensor_type : NULL;
 }
 
-static int collect(void *context, Onnx__NodeProto *node, int depth)
+static int collect(void *context, Onnx__NodeProto *node)
 {
     struct declared *declared = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__GraphProto *body = node->attribute[i]->g;
         for (size_t k = 0; body && k < body->n_output; k++) {
@@ -46,10 +45,9 @@ static struct declared declared_of(const struct model *model)
 
 /* libonnx gives up on an output_shape that is smaller than the input in the midst of its dims, and leaves a
  * wrong rank. */
-static int forget_sizes(void *context, Onnx__NodeProto *node, int depth)
+static int forget_sizes(void *context, Onnx__NodeProto *node)
 {
     (void)context;
-    (void)depth;
     node_remove_attribute(node, "output_shape"); /* of a ConvTranspose */
     return 0;
 }
@@ -92,10 +90,9 @@ static void settle(struct arena *arena, Onnx__TypeProto__Tensor *type, size_t ra
 }
 
 /* Outputs that are initialisers of their body, for which inference gives no type. */
-static int settle_constants(void *context, Onnx__NodeProto *node, int depth)
+static int settle_constants(void *context, Onnx__NodeProto *node)
 {
     struct arena *arena = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__GraphProto *body = node->attribute[i]->g;
         for (size_t k = 0; body && k < body->n_output; k++)
@@ -124,11 +121,10 @@ static long leaf_rank(const Onnx__GraphProto *graph, const char *name)
 
 /* A value that a Loop carries may have another rank in each turn: one that begins with another than the body
  * declares has none there. */
-static int settle_carried(void *context, Onnx__NodeProto *node, int depth)
+static int settle_carried(void *context, Onnx__NodeProto *node)
 {
     const Onnx__GraphProto *graph = context;
     const Onnx__GraphProto *body = op_has(node, OP_LOOPS) ? node_graph(node, "body") : NULL;
-    (void)depth;
     for (size_t i = 2; body && i < node->n_input && i < body->n_input; i++) {
         Onnx__TypeProto__Tensor *type = tensor_type(body->input[i]);
         long rank = leaf_rank(graph, node->input[i]);

@@ -42,10 +42,9 @@ static uint64_t hash_node(const Onnx__NodeProto *node)
     return hash_bytes(hash, &all, sizeof all);
 }
 
-static int add_kind(void *context, Onnx__NodeProto *node, int depth)
+static int add_kind(void *context, Onnx__NodeProto *node)
 {
     struct kinds *kinds = context;
-    (void)depth;
     kinds->hashes = memory_grow(kinds->hashes, &kinds->capacity, kinds->count + 1, sizeof *kinds->hashes);
     kinds->hashes[kinds->count++] = hash_node(node);
     return 0;

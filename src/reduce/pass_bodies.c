@@ -30,10 +30,9 @@ struct uses {
     const char *name;
 };
 
-static int uses_name(void *context, Onnx__NodeProto *node, int depth)
+static int uses_name(void *context, Onnx__NodeProto *node)
 {
     const struct uses *uses = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_input; i++)
         if (text_equal(node->input[i], uses->name))
             return 1;
@@ -55,16 +54,15 @@ static bool is_used(Onnx__GraphProto *graph, const char *name)
     return model_each_node(graph, uses_name, &uses) != 0;
 }
 
-static int count_operator(void *context, Onnx__NodeProto *node, int depth)
+static int count_operator(void *context, Onnx__NodeProto *node)
 {
-    (void)node, (void)depth;
+    (void)node;
     ++*(size_t *)context;
     return 0;
 }
 
-static int add_type(void *context, Onnx__NodeProto *node, int depth)
+static int add_type(void *context, Onnx__NodeProto *node)
 {
-    (void)depth;
     str_printf(context, "%s ", node->op_type);
     return 0;
 }

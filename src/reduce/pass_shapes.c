@@ -146,10 +146,9 @@ static void replace_numbers(struct subject *copy, size_t leaf, const struct edit
     tensor_release(&tensor);
 }
 
-static int replace_ints(void *context, Onnx__NodeProto *node, int depth)
+static int replace_ints(void *context, Onnx__NodeProto *node)
 {
     const struct edit *edit = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const char *name = node->attribute[i]->name;
         bool sizes = text_equal(name, "kernel_shape") || text_equal(name, "shape") ||

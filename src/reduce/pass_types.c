@@ -34,7 +34,7 @@ struct users {
 /* The checker does not look at types, and lenient engines take what ONNX does not allow. So a node that uses
  * the value must be of an operator that allows the new type, must use the value as its first input, and must
  * have nothing else of the old type, which would have to change as well. */
-static int look_at_user(void *context, Onnx__NodeProto *node, int depth)
+static int look_at_user(void *context, Onnx__NodeProto *node)
 {
     struct users *users = context;
     size_t uses = 0, alike = 0;
@@ -48,8 +48,7 @@ static int look_at_user(void *context, Onnx__NodeProto *node, int depth)
     if (!uses)
         return 0;
     const struct op *op = op_of(node);
-    users->fits = users->fits && !depth && op && uses == 1 && alike == 1 &&
-                  text_equal(node->input[0], users->name) &&
+    users->fits = users->fits && op && uses == 1 && alike == 1 && text_equal(node->input[0], users->name) &&
                   dtype_in(users->to, op_types_at(op, model_opset(users->subject->model)));
     return 0;
 }
@@ -135,10 +134,9 @@ struct retype {
     const struct edit *edit;
 };
 
-static int retype_node(void *context, Onnx__NodeProto *node, int depth)
+static int retype_node(void *context, Onnx__NodeProto *node)
 {
     const struct retype *retype = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++) {
         Onnx__AttributeProto *attribute = node->attribute[i];
         if ((text_equal(attribute->name, "to") || text_equal(attribute->name, "dtype")) &&

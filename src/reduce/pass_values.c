@@ -200,11 +200,10 @@ static int apply_attributes(struct subject *copy, const struct record *record, c
 const struct pass pass_attributes = {"attributes", list_attributes, apply_attributes};
 
 /* No opset below the operator's own. */
-static int raise_to(void *context, Onnx__NodeProto *node, int depth)
+static int raise_to(void *context, Onnx__NodeProto *node)
 {
     int *least = context;
     const struct op *op = op_of(node);
-    (void)depth;
     if (op && op->since > *least)
         *least = op->since;
     return 0;

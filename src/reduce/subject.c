@@ -103,9 +103,9 @@ void subject_release(struct subject *subject)
     *subject = (struct subject){0};
 }
 
-static int count_node(void *context, Onnx__NodeProto *node, int depth)
+static int count_node(void *context, Onnx__NodeProto *node)
 {
-    (void)node, (void)depth;
+    (void)node;
     ++*(size_t *)context;
     return 0;
 }
@@ -185,10 +185,9 @@ int subject_add_input(struct subject *subject, const char *name, const struct te
 }
 
 /* Names that some node, or a body of one, mentions, or that are outputs. */
-static int mention(void *context, Onnx__NodeProto *node, int depth)
+static int mention(void *context, Onnx__NodeProto *node)
 {
     struct map *names = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_input; i++)
         map_set(names, node->input[i], 0);
     for (size_t i = 0; i < node->n_attribute; i++) {
@@ -230,10 +229,9 @@ struct prune {
     bool went;
 };
 
-static int prune_bodies(void *context, Onnx__NodeProto *node, int depth)
+static int prune_bodies(void *context, Onnx__NodeProto *node)
 {
     struct prune *prune = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->g)
             prune->went |= prune_nodes(node->attribute[i]->g, prune->whole);
@@ -307,9 +305,8 @@ static bool is_idle_loop(const Onnx__GraphProto *graph, const Onnx__NodeProto *n
     return idle;
 }
 
-static int forget_types(void *context, Onnx__NodeProto *node, int depth)
+static int forget_types(void *context, Onnx__NodeProto *node)
 {
-    (void)depth;
     for (size_t i = 0; i < node->n_attribute; i++) {
         Onnx__GraphProto *body = node->attribute[i]->g;
         if (!body)

@@ -241,9 +241,8 @@ static int by_formula(struct rewrite *rewrite, const Onnx__NodeProto *node, cons
     return 0;
 }
 
-static int activation(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int activation(struct rewrite *rewrite, const struct rule_site *site)
 {
-    (void)err;
     return by_formula(rewrite, site->node, activations);
 }
 
@@ -258,9 +257,8 @@ const struct rule rule_activation_formula = {
     .apply = activation,
 };
 
-static int function(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int function(struct rewrite *rewrite, const struct rule_site *site)
 {
-    (void)err;
     return by_formula(rewrite, site->node, functions);
 }
 

@@ -33,11 +33,10 @@ static bool is_plain_divisor(const struct tensor *y)
     return dtype_is_float(y->type);
 }
 
-static int zero_apart(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int zero_apart(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     struct tensor divisor;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || !rewrite_has_input(site->node, 1) ||
         !known_tensor(rewrite, site->node->input[1], &divisor))
         return 0;
@@ -89,10 +88,9 @@ static const char *with_sign_of(struct formula *f, const char *remainder, const 
     return formula_where(f, moves, formula_two(f, "Add", remainder, y), remainder);
 }
 
-static int mod(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int mod(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || !dtype_is_integer(f.type))
         return 0;
     if (!rewrite_takes(rewrite, "Div", f.type))
@@ -119,13 +117,12 @@ const struct rule rule_mod_formula = {
 
 enum { PAIRWISE_OPERANDS = 64 };
 
-static int pairwise(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pairwise(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *op_type = site->node->op_type;
     bool mean = text_equal(op_type, "Mean"), sum = mean || text_equal(op_type, "Sum");
     size_t count = site->node->n_input;
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, sum) || count > PAIRWISE_OPERANDS || (count < 3 && !sum))
         return 0;
     const char *result = formula_input(&f, 0);
@@ -156,13 +153,12 @@ static const char *zeros_like(struct formula *f, const struct shape *shape)
     return formula_two(f, "Expand", formula_number(f, 0), sizes);
 }
 
-static int cumulative(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int cumulative(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *sums[CUMSUM_STEPS], *running = NULL;
     struct formula f;
     int64_t given;
     size_t count;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->count == 0 ||
         !rewrite_has_input(site->node, 1) ||
         !rewrite_constant_ints(rewrite, site->node->input[1], &given, 1, &count) || count != 1)
@@ -227,11 +223,10 @@ static const char *choose_power(struct formula *f, int exponent, const char *pow
 }
 
 /* Each element takes the power that its exponent asks for. */
-static int power(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int power(struct rewrite *rewrite, const struct rule_site *site)
 {
     bool occurs[POW_MOST + 1] = {false};
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || !small_exponents(&f, occurs))
         return 0;
     const struct bounded *exponents = rewrite_input(rewrite, site->node, 1);
@@ -263,11 +258,10 @@ const struct rule rule_pow_formula = {
 /* --- Conditions --- */
 
 /* Not for real numbers: 0 times an infinity is no 0. */
-static int where(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int where(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     const struct bounded *values = rewrite_input(rewrite, site->node, 1);
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || !values || !dtype_is_integer(values->type))
         return 0;
     f.type = values->type;
@@ -317,11 +311,10 @@ static const char *is_infinite(struct formula *f, const char *x)
     return positive ? above : negative ? below : NULL;
 }
 
-static int logic(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int logic(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     const char *result;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true))
         return 0;
     if (text_equal(site->node->op_type, "IsInf")) {
@@ -349,10 +342,9 @@ const struct rule rule_logic_formula = {
 };
 
 /* The comparisons of unsigned numbers have only one that can be true. */
-static int sign(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int sign(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true))
         return 0;
     const char *x = formula_input(&f, 0), *zero = formula_number(&f, 0);

@@ -18,10 +18,9 @@ static int pad_in_front(struct rewrite *rewrite, Onnx__NodeProto *node, const st
     return 1;
 }
 
-static int auto_pad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int auto_pad(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct rule_window window;
-    (void)err;
     if (rewrite_opset(rewrite) < 11 || !window_read(rewrite, site->node, &window) || !window.same)
         return 0;
     return pad_in_front(rewrite, site->node, &window);
@@ -38,10 +37,9 @@ const struct rule rule_auto_pad = {
     .apply = auto_pad,
 };
 
-static int pads_by_pad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pads_by_pad(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct rule_window window;
-    (void)err;
     if (rewrite_opset(rewrite) < 11 || !window_read(rewrite, site->node, &window) || window.automatic)
         return 0;
     return pad_in_front(rewrite, site->node, &window);
@@ -75,11 +73,10 @@ static bool resolve_pads(struct rewrite *rewrite, const Onnx__NodeProto *node, i
     return true;
 }
 
-static int explicit_pads(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int explicit_pads(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     int64_t pads[2 * WINDOW_AXES];
-    (void)err;
     if (!resolve_pads(rewrite, node, pads))
         return 0;
     size_t axes = (size_t)rewrite_input(rewrite, node, 0)->shape.rank - 2;

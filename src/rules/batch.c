@@ -99,7 +99,7 @@ static int change_rows(const struct row_wise *row_wise, const int64_t *from, int
 
 enum { MORE = 3, MOST = 1024 }; /* rows: added, and in the largest batch */
 
-static int batch(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int batch(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct row_wise row_wise;
     int64_t from[MOST + MORE];
@@ -112,7 +112,7 @@ static int batch(struct rewrite *rewrite, const struct rule_site *site, struct e
         for (int64_t i = 0; i < rows; i++)
             from[i] = i < row_wise.rows ? i : rng_range(&rewrite->rng, 0, row_wise.rows - 1);
         rewrite->way->rows = ROWS_FIRST;
-        result = change_rows(&row_wise, from, rows, err);
+        result = change_rows(&row_wise, from, rows, rewrite->err);
     }
     row_wise_release(&row_wise);
     return result;
@@ -148,7 +148,7 @@ static bool first_has_rows(const struct row_wise *row_wise)
     return false;
 }
 
-static int batch_reversed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int batch_reversed(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct row_wise row_wise;
     int64_t from[MOST];
@@ -160,7 +160,7 @@ static int batch_reversed(struct rewrite *rewrite, const struct rule_site *site,
         for (int64_t i = 0; i < row_wise.rows; i++)
             from[i] = row_wise.rows - 1 - i;
         rewrite->way->rows = ROWS_REVERSED;
-        result = change_rows(&row_wise, from, row_wise.rows, err);
+        result = change_rows(&row_wise, from, row_wise.rows, rewrite->err);
     }
     row_wise_release(&row_wise);
     return result;

@@ -56,12 +56,11 @@ static bool has_vector(const struct rewrite *rewrite, const Onnx__NodeProto *nod
     return false;
 }
 
-static int expand(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int expand(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *out = rewrite_type(rewrite, node->output[0]);
     bool changed = false;
-    (void)err;
     if (!out || *node->domain || rewrite_opset(rewrite) < 11 ||
         (text_equal(node->op_type, "MatMul") && has_vector(rewrite, node)))
         return 0;
@@ -184,7 +183,7 @@ static int slim_value(struct rewrite *rewrite, Onnx__NodeProto *node, size_t num
     return 1;
 }
 
-static int shrink(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int shrink(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     int changed = 0;
@@ -195,7 +194,7 @@ static int shrink(struct rewrite *rewrite, const struct rule_site *site, struct 
         const struct bounded *in = rewrite_input(rewrite, node, i);
         if (!in || in->count == 0 || in->count > MAX_ELEMENTS || dtype_size(in->type) == 0)
             continue;
-        changed = slim_constant(rewrite, node, i, err);
+        changed = slim_constant(rewrite, node, i, rewrite->err);
         if (changed == 0)
             changed = slim_value(rewrite, node, i, in);
     }

@@ -117,16 +117,16 @@ static int compute(struct rewrite *rewrite, const Onnx__NodeProto *node, struct 
 }
 
 /* A node whose inputs are constant, or whose result follows from shapes alone. */
-static int folded(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int folded(struct rewrite *rewrite, const struct rule_site *site)
 {
     const Onnx__NodeProto *node = site->node;
     const struct bounded *known = rewrite_type(rewrite, node->output[0]);
     if (node_is_constant(node) || has_body(node) || *node->domain || rewrite_opset(rewrite) < OP_OLDEST)
         return 0;
     if (!known || !known->value || !rewrite_one_output(node) || !is_exact(known))
-        return compute(rewrite, node, err);
+        return compute(rewrite, node, rewrite->err);
     rewrite_remove(rewrite, node);
-    return store_value(rewrite, node->output[0], known, err);
+    return store_value(rewrite, node->output[0], known, rewrite->err);
 }
 
 const struct rule rule_folded = {
@@ -137,9 +137,9 @@ const struct rule rule_folded = {
     .apply = folded,
 };
 
-static int constant_as_initializer(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int constant_as_initializer(struct rewrite *rewrite, const struct rule_site *site)
 {
-    return *site->node->domain ? 0 : compute(rewrite, site->node, err);
+    return *site->node->domain ? 0 : compute(rewrite, site->node, rewrite->err);
 }
 
 const struct rule rule_constant_as_initializer = {
@@ -202,10 +202,10 @@ static void set_value(struct rewrite *rewrite, Onnx__NodeProto *node, const stru
         node_set_tensor(arena, node, "value", tensor);
 }
 
-static int initializer_as_constant(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int initializer_as_constant(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct tensor tensor;
-    int result = read_initializer(rewrite, site->value, &tensor, err);
+    int result = read_initializer(rewrite, site->value, &tensor, rewrite->err);
     if (result != 1)
         return result;
     remove_initializer(rewrite, site->value->name);
@@ -380,11 +380,11 @@ static const char *summed(struct rewrite *rewrite, const struct tensor *tensor)
 static unfold *const ways[] = {constant_of_shape, joined, sliced, reshaped, transposed, widened, summed};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static int unfolded(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int unfolded(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct tensor tensor;
     const char *made = NULL;
-    int result = read_initializer(rewrite, site->value, &tensor, err);
+    int result = read_initializer(rewrite, site->value, &tensor, rewrite->err);
     if (result != 1)
         return result;
     size_t first = (size_t)rng_below(&rewrite->rng, WAYS);

@@ -4,11 +4,10 @@
 #include "base/str.h"
 #include "ops/op.h"
 
-static int exposed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int exposed(struct rewrite *rewrite, const struct rule_site *site)
 {
     const struct index_value *value = site->value;
     const struct bounded *type = rewrite_type(rewrite, value->name);
-    (void)err;
     if (!type || value->source != SOURCE_NODE || value->is_output)
         return 0;
     rewrite_expose(rewrite, value->name, type);
@@ -25,10 +24,9 @@ const struct rule rule_exposed = {
 };
 
 /* Whether the node may give another result each time, itself or in a body. */
-static int is_random(void *context, Onnx__NodeProto *node, int depth)
+static int is_random(void *context, Onnx__NodeProto *node)
 {
     (void)context;
-    (void)depth;
     /* What operators of other domains do is not known. */
     if (*node->domain && !text_equal(node->domain, "ai.onnx"))
         return 1;
@@ -37,7 +35,7 @@ static int is_random(void *context, Onnx__NodeProto *node, int depth)
 
 static bool is_deterministic(Onnx__NodeProto *node)
 {
-    if (is_random(NULL, node, 0))
+    if (is_random(NULL, node))
         return false;
     for (size_t i = 0; i < node->n_attribute; i++)
         if (node->attribute[i]->g && model_each_node(node->attribute[i]->g, is_random, NULL))
@@ -90,11 +88,10 @@ static void share_output(struct rewrite *rewrite, const char *original, const ch
 
 enum { MAX_OUTPUTS = 64 };
 
-static int duplicated(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int duplicated(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *names[MAX_OUTPUTS];
     Onnx__NodeProto *node = site->node;
-    (void)err;
     if (!is_deterministic(node) || node->n_output > MAX_OUTPUTS)
         return 0;
     Onnx__NodeProto *copy = rewrite_copy_node(rewrite, node);
@@ -141,10 +138,9 @@ static const char *dead_product(struct rewrite *rewrite, const char *value, cons
     return rewrite_op(rewrite, "MatMul", NULL, value, rewrite_transpose(rewrite, value, turned, 2), NULL);
 }
 
-static int dead_branch(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int dead_branch(struct rewrite *rewrite, const struct rule_site *site)
 {
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    (void)err;
     if (!type)
         return 0;
     const char *made = rng_chance(&rewrite->rng, 0.3) ? dead_product(rewrite, site->value->name, type) : NULL;
@@ -163,12 +159,11 @@ const struct rule rule_dead_branch = {
     .apply = dead_branch,
 };
 
-static int one_consumer(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int one_consumer(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__GraphProto *graph = rewrite->model->graph;
     const char *name = site->value->name;
     size_t nodes = graph->n_node;
-    (void)err;
     if (!rewrite_type(rewrite, name) || count_uses(rewrite, name) + site->value->is_output < 2)
         return 0;
     for (size_t i = 0; i < nodes; i++)

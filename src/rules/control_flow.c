@@ -159,12 +159,11 @@ static Onnx__GraphProto *other_branch(struct moved *moved)
     return body;
 }
 
-static int if_true(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int if_true(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct moved moved;
     const char *results[MAX_OUTPUTS];
     struct arena *arena = &rewrite->model->arena;
-    (void)err;
     if (!moved_init(&moved, rewrite, site->node))
         return 0;
     Onnx__GraphProto *body = graph_new(arena, rewrite_name(rewrite, "taken"));
@@ -285,12 +284,11 @@ static const char *carry_input(struct loop *loop, struct moved *moved)
 }
 
 /* The results are carried, or stacked along a new first axis of one place, which is taken off. */
-static int loop_once(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int loop_once(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct moved moved;
     struct loop loop;
     const char *results[MAX_OUTPUTS];
-    (void)err;
     if (!moved_init(&moved, rewrite, site->node) || moved.count >= MAX_OUTPUTS)
         return 0;
     bool stacked = !can_be_zeros(&moved) || rng_chance(&rewrite->rng, 0.5);

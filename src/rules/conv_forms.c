@@ -77,12 +77,11 @@ static const char *product(struct rewrite *rewrite, const Onnx__NodeProto *node,
     return sums ? rewrite_reshape(rewrite, sums, &result) : NULL;
 }
 
-static int conv_by_matmul(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int conv_by_matmul(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
     int64_t places = 1;
-    (void)err;
     if (!read_convolution(rewrite, node, &w))
         return 0;
     const struct bounded *x = rewrite_input(rewrite, node, 0);
@@ -122,12 +121,11 @@ static const char *tap_weights(struct rewrite *rewrite, const char *weights, con
     return window_tap(rewrite, weights, &one, tap);
 }
 
-static int conv_by_shifts(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int conv_by_shifts(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
     const char *sum = NULL;
-    (void)err;
     if (!read_convolution(rewrite, node, &w) || w.taps > TAPS_MAX)
         return 0;
     const char *zero = rewrite_scalar(rewrite, rewrite_input(rewrite, node, 0)->type, 0, 0);
@@ -179,11 +177,10 @@ static const char *picking_weights(struct rewrite *rewrite, enum dtype type, int
  * only copies: a channel for each tap. That part multiplies what it does not copy by zero, which must not be
  * infinite or NaN; a kernel of one tap leaves nothing out.
  */
-static int separable(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int separable(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
-    (void)err;
     if (!read_convolution(rewrite, node, &w) || w.groups != 1 || w.taps > TAPS_MAX ||
         (w.taps > 1 && !rewrite_is_finite(rewrite, node->input[0])))
         return 0;
@@ -218,11 +215,10 @@ const struct rule rule_separable = {
 
 /* Zeros are multiplied with elements that the dilated kernel leaves out, so they must not be infinite or NaN.
  */
-static int dilated(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int dilated(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
-    (void)err;
     if (!read_convolution(rewrite, node, &w) || !rewrite_is_finite(rewrite, node->input[0]))
         return 0;
     const struct bounded *weights = rewrite_input(rewrite, node, 1);
@@ -255,12 +251,11 @@ const struct rule rule_dilated = {
     .apply = dilated,
 };
 
-static int bias_by_add(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int bias_by_add(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *bias = rewrite_input(rewrite, node, 2);
     const struct bounded *x = rewrite_input(rewrite, node, 0);
-    (void)err;
     if (!x || x->shape.rank < 3 || !bias || bias->shape.rank != 1 || !rewrite_takes(rewrite, "Add", x->type))
         return 0;
     struct shape shape = {.rank = x->shape.rank - 1, .dims = {bias->shape.dims[0]}};

@@ -42,13 +42,12 @@ static size_t draw_sizes(struct rng *rng, int64_t size, int64_t most, int64_t *s
     return count;
 }
 
-static int split_concat(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int split_concat(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after, *parts[MAX_PARTS];
     int64_t sizes[MAX_PARTS];
     const struct bounded *type = type_for(rewrite, site, "Split", "Concat");
     int axis = type ? draw_axis(&rewrite->rng, &type->shape, 2) : -1;
-    (void)err;
     if (axis < 0)
         return 0;
     size_t count = draw_sizes(&rewrite->rng, type->shape.dims[axis], 3, sizes);
@@ -67,13 +66,12 @@ const struct rule rule_split_concat = {
     .apply = split_concat,
 };
 
-static int concat_of_slices(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int concat_of_slices(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after, *parts[MAX_PARTS];
     int64_t sizes[MAX_PARTS], start = 0;
     const struct bounded *type = type_for(rewrite, site, "Slice", "Concat");
     int axis = type ? draw_axis(&rewrite->rng, &type->shape, 2) : -1;
-    (void)err;
     if (axis < 0)
         return 0;
     int64_t size = type->shape.dims[axis];
@@ -109,12 +107,11 @@ static const char *flip(struct rewrite *rewrite, const char *value, int64_t axis
     return rewrite_op(rewrite, "Slice", NULL, value, start, end, axes, steps, NULL);
 }
 
-static int flip_pair(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int flip_pair(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     const struct bounded *type = type_for(rewrite, site, "Slice", "Slice");
     int axis = type ? draw_axis(&rewrite->rng, &type->shape, 1) : -1;
-    (void)err;
     if (axis < 0)
         return 0;
     rewrite_intercept(rewrite, site->value, &before, &after);
@@ -151,13 +148,12 @@ static const char *gather(struct rewrite *rewrite, const char *value, int64_t ax
     return result;
 }
 
-static int gather_permuted(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int gather_permuted(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     int64_t *order, *back;
     const struct bounded *type = type_for(rewrite, site, "Gather", "Gather");
     int axis = type ? draw_axis(&rewrite->rng, &type->shape, 1) : -1;
-    (void)err;
     if (axis < 0 || type->shape.dims[axis] > MAX_INDICES)
         return 0;
     size_t size = (size_t)type->shape.dims[axis];

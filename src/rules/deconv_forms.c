@@ -75,11 +75,10 @@ static const char *spread_image(struct rewrite *rewrite, const Onnx__NodeProto *
     return window_pad(rewrite, image, &around, rewrite_scalar(rewrite, x->type, 0, 0));
 }
 
-static int convtranspose_by_conv(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int convtranspose_by_conv(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_deconvolution d;
-    (void)err;
     if (!deconvolution_read(rewrite, node, &d) || !rewrite_one_output(node))
         return 0;
     const struct bounded *weights = rewrite_input(rewrite, node, 1);
@@ -105,14 +104,13 @@ const struct rule rule_convtranspose_by_conv = {
 };
 
 /* At stride 1 the two differ in how they pad and in the order of the weights; a stride skips some outputs. */
-static int conv_by_convtranspose(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int conv_by_convtranspose(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
     struct arena *arena = &rewrite->model->arena;
     int64_t pads[2 * WINDOW_AXES], from[WINDOW_AXES] = {0}, to[WINDOW_AXES], size = 1;
     bool strides = false;
-    (void)err;
     if (rewrite_opset(rewrite) < 11 || !window_read(rewrite, node, &w) || !rewrite_one_output(node))
         return 0;
     const struct shape *k = &rewrite_input(rewrite, node, 1)->shape;
@@ -149,12 +147,11 @@ const struct rule rule_conv_by_convtranspose = {
     .apply = conv_by_convtranspose,
 };
 
-static int convtranspose_cut(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int convtranspose_cut(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_deconvolution d;
     int64_t to[WINDOW_AXES], steps[WINDOW_AXES], total = 0;
-    (void)err;
     if (!deconvolution_read(rewrite, node, &d) || !rewrite_one_output(node))
         return 0;
     for (int i = 0; i < d.axes; i++) {

@@ -159,11 +159,10 @@ static bool change_lists(struct rewrite *rewrite, Onnx__NodeProto *node, bool wr
     return change_kernel(rewrite, node, axes, write) || changed;
 }
 
-static int defaults(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int defaults(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     bool write = rng_below(&rewrite->rng, 2) == 0, changed = false;
-    (void)err;
     if (node->domain && *node->domain)
         return 0;
     const Onnx__NodeProto *known = schema_defaults(rewrite, node->op_type);

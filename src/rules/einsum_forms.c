@@ -235,12 +235,11 @@ static const char *multiply(struct rewrite *rewrite, struct equation *e, const c
     return rewrite_reshape(rewrite, product, &shape);
 }
 
-static int einsum_by_matmul(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int einsum_by_matmul(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct equation e;
     const char *values[2];
-    (void)err;
     if (!read_equation(rewrite, node, &e))
         return 0;
     enum dtype type = rewrite_input(rewrite, node, 0)->type;

@@ -66,12 +66,11 @@ static void piece(struct rewrite *rewrite, const Onnx__NodeProto *node, const st
     copy->output[0] = arena_strdup(&rewrite->model->arena, result);
 }
 
-static int cut(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int cut(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct plain_node plain;
     const char *pieces[MAX_PIECES];
     int axes[TENSOR_MAX_RANK], n_axes = 0;
-    (void)err;
     if (!describe(rewrite, site->node, &plain) || plain.result->count == 0)
         return 0;
     for (int i = 0; i < plain.result->shape.rank; i++)
@@ -111,10 +110,9 @@ static const char *flattened(struct rewrite *rewrite, const char *value, const v
     return rewrite_reshape(rewrite, value, context);
 }
 
-static int flatten(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int flatten(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct plain_node plain;
-    (void)err;
     if (!describe(rewrite, site->node, &plain) || plain.result->count == 0 || plain.result->shape.rank == 1 ||
         !rewrite_takes(rewrite, "Reshape", plain.result->type))
         return 0;
@@ -153,10 +151,9 @@ static const char *transposed(struct rewrite *rewrite, const char *value, const 
     return rewrite_transpose(rewrite, value, order->there, order->rank);
 }
 
-static int transpose(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int transpose(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct plain_node plain;
-    (void)err;
     if (!describe(rewrite, site->node, &plain) || plain.result->shape.rank < 2)
         return 0;
     struct order order = {.rank = (size_t)plain.result->shape.rank};

@@ -23,9 +23,9 @@ static int freeze(struct rewrite *rewrite, const char *name, struct error *err)
     return 1;
 }
 
-static int input_as_initializer(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int input_as_initializer(struct rewrite *rewrite, const struct rule_site *site)
 {
-    return freeze(rewrite, site->value->name, err);
+    return freeze(rewrite, site->value->name, rewrite->err);
 }
 
 const struct rule rule_input_as_initializer = {
@@ -38,7 +38,7 @@ const struct rule rule_input_as_initializer = {
     .apply = input_as_initializer,
 };
 
-static int inputs_as_initializers(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int inputs_as_initializers(struct rewrite *rewrite, const struct rule_site *site)
 {
     const Onnx__GraphProto *graph = rewrite->model->graph;
     int result = 0;
@@ -47,7 +47,7 @@ static int inputs_as_initializers(struct rewrite *rewrite, const struct rule_sit
         if (model_index_find(&rewrite->index, graph->input[i]->name)->source == SOURCE_INITIALIZER)
             return 0; /* numbers of initialisers would not stay as the index has them */
     while (graph->n_input) {
-        int frozen = freeze(rewrite, graph->input[0]->name, err);
+        int frozen = freeze(rewrite, graph->input[0]->name, rewrite->err);
         if (frozen != 1)
             return frozen;
         result = 1;
@@ -64,7 +64,7 @@ const struct rule rule_inputs_as_initializers = {
     .apply = inputs_as_initializers,
 };
 
-static int initializer_as_input(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int initializer_as_input(struct rewrite *rewrite, const struct rule_site *site)
 {
     const struct index_value *value = site->value;
     const struct bounded *type = rewrite_type(rewrite, value->name);
@@ -72,7 +72,7 @@ static int initializer_as_input(struct rewrite *rewrite, const struct rule_site 
     if (value->source != SOURCE_INITIALIZER || rewrite_is_input(rewrite, value->name) || !type ||
         type->count > ELEMENTS)
         return 0;
-    if (model_weight(rewrite->model, value->number, &tensor, err))
+    if (model_weight(rewrite->model, value->number, &tensor, rewrite->err))
         return -1;
     rewrite_drop_initializer(rewrite, value->number);
     rewrite_add_case_input(rewrite, value->name, &tensor);

@@ -135,10 +135,9 @@ static bool body_is_right(const struct rewrite *rewrite, const Onnx__NodeProto *
  * may be negative, DynamicQuantizeLinear, which divides by 0 for a tensor of zeros, Bernoulli, which is
  * random, and SequenceMap.
  */
-static int by_body(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int by_body(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
-    (void)err;
     if (!in_default_domain(node) || node->n_input > BODY_INPUTS || !all_inputs_known(rewrite, node) ||
         !body_is_right(rewrite, node))
         return 0;
@@ -165,11 +164,10 @@ const struct rule rule_function_body = {
 
 /* --- Functions of the model --- */
 
-static int inlined(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int inlined(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     Onnx__FunctionProto *function = (Onnx__FunctionProto *)model_function(rewrite->model, node);
-    (void)err;
     if (!function || node->n_input > function->n_input || node->n_output > function->n_output ||
         !fits(rewrite, function))
         return 0;
@@ -310,13 +308,12 @@ static Onnx__FunctionProto *make_function(struct rewrite *rewrite, const struct 
     return function;
 }
 
-static int call_function(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int call_function(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct arena *arena = &rewrite->model->arena;
     Onnx__ModelProto *proto = rewrite->model->proto;
     struct called called = {.count = 1, .nodes = {site->node}};
     int64_t version = model_opset_of(rewrite->model, called_domain);
-    (void)err;
     if (proto->ir_version < CALLED_IR_VERSION || !can_be_called(site->node) || version > 1)
         return 0;
     const Onnx__NodeProto *helper;

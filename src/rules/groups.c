@@ -41,13 +41,12 @@ static bool is_per_channel(const struct rewrite *rewrite, const Onnx__NodeProto 
     return each;
 }
 
-static int groups_by_split(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int groups_by_split(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const char *parts[4][GROUPS_MAX], *results[GROUPS_MAX];
     bool integer = text_equal(node->op_type, "ConvInteger"), is_split[4] = {true, true}, known = true;
     int64_t groups, outputs;
-    (void)err;
     if (!read_groups(rewrite, node, &groups, &outputs) || node->n_input > 4)
         return 0;
     split_evenly(rewrite, node->input[0], 1, rewrite_input(rewrite, node, 0)->shape.dims[1], groups,
@@ -105,12 +104,11 @@ static const char *surround(struct rewrite *rewrite, const char *weights, const 
  * Zeros are multiplied with channels that the original does not use for an output, so no element of the input
  * may be infinite or NaN.
  */
-static int groups_by_zeros(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int groups_by_zeros(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const char *parts[GROUPS_MAX];
     int64_t groups, outputs;
-    (void)err;
     if (!read_groups(rewrite, node, &groups, &outputs) || !rewrite_is_finite(rewrite, node->input[0]))
         return 0;
     const struct bounded *weights = rewrite_input(rewrite, node, 1);

@@ -23,14 +23,13 @@ static void move_blocks(struct rewrite *rewrite, const Onnx__NodeProto *node, co
     rewrite_result(rewrite, rewrite_reshape(rewrite, moved, result), node->output[0]);
 }
 
-static int depth_to_space(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int depth_to_space(struct rewrite *rewrite, const struct rule_site *site)
 {
     static const int64_t dcr[] = {0, 3, 4, 1, 5, 2}, crd[] = {0, 1, 4, 2, 5, 3};
     const struct bounded *x = rewrite_input(rewrite, site->node, 0);
     const char *mode = rewrite_string(rewrite, site->node, "mode", "DCR");
     bool columns_first = text_equal(mode, "CRD");
     int64_t b = block_size(x, site->node);
-    (void)err;
     if (b == 0 || x->shape.dims[1] % (b * b) != 0 || (!columns_first && !text_equal(mode, "DCR")))
         return 0;
     const int64_t *dims = x->shape.dims;
@@ -69,12 +68,11 @@ static void slice_blocks(struct rewrite *rewrite, const Onnx__NodeProto *node, c
     rewrite_result(rewrite, rewrite_concat(rewrite, 1, parts, (size_t)(b * b)), node->output[0]);
 }
 
-static int space_to_depth(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int space_to_depth(struct rewrite *rewrite, const struct rule_site *site)
 {
     static const int64_t order[] = {0, 3, 5, 1, 2, 4};
     const struct bounded *x = rewrite_input(rewrite, site->node, 0);
     int64_t b = block_size(x, site->node);
-    (void)err;
     if (b == 0 || x->shape.dims[2] % b != 0 || x->shape.dims[3] % b != 0 || rewrite_opset(rewrite) < 11)
         return 0;
     const int64_t *dims = x->shape.dims;
@@ -274,13 +272,12 @@ static const char *repeat(struct rewrite *rewrite, const char *value, struct sha
     return rewrite_reshape(rewrite, rewrite_op(rewrite, "Expand", NULL, apart, sizes, NULL), shape);
 }
 
-static int resize_nearest(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int resize_nearest(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node, *gather;
     struct resize r;
     int64_t indices[LENGTH_MAX];
     const char *value = node->input[0];
-    (void)err;
     if (!read_resize(rewrite, node, &r))
         return 0;
     struct shape shape = rewrite_input(rewrite, node, 0)->shape;

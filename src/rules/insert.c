@@ -3,10 +3,9 @@
 
 #include "base/str.h"
 
-static int identity(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int identity(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
-    (void)err;
     /* From opset 13 on Identity takes every type of tensor; sequences are left alone. */
     if (!rewrite_type(rewrite, site->value->name))
         return 0;
@@ -23,10 +22,9 @@ const struct rule rule_identity = {
     .apply = identity,
 };
 
-static int chained_identity(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int chained_identity(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
-    (void)err;
     if (!rewrite_type(rewrite, site->value->name))
         return 0;
     rewrite_intercept(rewrite, site->value, &before, &after);
@@ -44,12 +42,11 @@ const struct rule rule_chained_identity = {
     .apply = chained_identity,
 };
 
-static int transpose_pair(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int transpose_pair(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     int64_t order[TENSOR_MAX_RANK], back[TENSOR_MAX_RANK];
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    (void)err;
     if (!type || type->shape.rank < 2)
         return 0;
     size_t rank = (size_t)type->shape.rank;
@@ -73,11 +70,10 @@ const struct rule rule_transpose_pair = {
 
 enum { PAIR_MAX_RANK = 7 }; /* few engines take more than 8 dimensions */
 
-static int unsqueeze_pair(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int unsqueeze_pair(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    (void)err;
     if (!type || type->shape.rank > PAIR_MAX_RANK || !rewrite_takes(rewrite, "Unsqueeze", type->type) ||
         !rewrite_takes(rewrite, "Squeeze", type->type))
         return 0;
@@ -119,11 +115,10 @@ static struct shape draw_other_shape(struct rng *rng, const struct bounded *type
     return shape;
 }
 
-static int reshape_pair(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int reshape_pair(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    (void)err;
     /* Before opset 14 no Reshape can say that a dimension is 0. */
     if (!type || type->count == 0 || !rewrite_takes(rewrite, "Reshape", type->type))
         return 0;
@@ -153,12 +148,11 @@ static const char *inverse_of_itself(const struct rewrite *rewrite, enum dtype t
     return NULL;
 }
 
-static int double_negation(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int double_negation(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
     const char *op = type ? inverse_of_itself(rewrite, type->type) : NULL;
-    (void)err;
     if (!op)
         return 0;
     rewrite_intercept(rewrite, site->value, &before, &after);

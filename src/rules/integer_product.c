@@ -63,12 +63,11 @@ static enum dtype draw_type(struct rewrite *rewrite, int64_t count, bool conv)
     return types[rng_below(&rewrite->rng, single ? 3 : 2)];
 }
 
-static int integer_product(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int integer_product(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     bool conv = text_equal(node->op_type, "ConvInteger");
     int64_t count = summands(rewrite, node, conv);
-    (void)err;
     if (count < 1 || count > INT32_MAX / factor)
         return 0;
     int rows = conv ? -1 : rewrite_input(rewrite, node, 0)->shape.rank - 2;

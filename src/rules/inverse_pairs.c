@@ -34,13 +34,12 @@ static void set_block(struct rewrite *rewrite, Onnx__NodeProto *node, int64_t bl
 }
 
 /* SpaceToDepth lays blocks out as DepthToSpace reads them in its default mode. */
-static int depth_space(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int depth_space(struct rewrite *rewrite, const struct rule_site *site)
 {
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
     struct shape image;
     const char *before, *after;
     Onnx__NodeProto *there;
-    (void)err;
     if (!type || !type->count || type->type == DTYPE_STRING)
         return 0;
     bool flat = type->shape.rank != 4;
@@ -85,7 +84,7 @@ static const char *zeros(struct rewrite *rewrite, const struct bounded *type, st
 }
 
 /* Rows picked in another order and scattered to where they were, over zeros. */
-static int gather_scatter(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int gather_scatter(struct rewrite *rewrite, const struct rule_site *site)
 {
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
     struct tensor order;
@@ -96,8 +95,8 @@ static int gather_scatter(struct rewrite *rewrite, const struct rule_site *site,
         return 0;
     int64_t rows = type->shape.dims[0];
     struct shape column = shape_make(2, (const int64_t[]){rows, 1});
-    const char *blank = zeros(rewrite, type, err);
-    if (!blank || tensor_alloc(&order, DTYPE_INT64, &column, 0, err))
+    const char *blank = zeros(rewrite, type, rewrite->err);
+    if (!blank || tensor_alloc(&order, DTYPE_INT64, &column, 0, rewrite->err))
         return -1;
     rng_order(&rewrite->rng, order.data, (size_t)rows);
     const char *list = rewrite_ints(rewrite, order.data, (size_t)rows);
@@ -138,14 +137,14 @@ static long double grid(const struct tensor *tensor)
     return 0;
 }
 
-static int quantize_pair(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int quantize_pair(struct rewrite *rewrite, const struct rule_site *site)
 {
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
     struct tensor tensor;
     const char *before, *after;
     if (!type || type->type != DTYPE_FLOAT || !type->count || rewrite_opset(rewrite) < 10)
         return 0;
-    int status = rewrite_known(rewrite, site->value->name, &tensor, err);
+    int status = rewrite_known(rewrite, site->value->name, &tensor, rewrite->err);
     if (status != 1)
         return status;
     bool is_signed = rng_chance(&rewrite->rng, 0.5);

@@ -53,12 +53,11 @@ static void narrow_outputs(struct rewrite *rewrite, Onnx__NodeProto *node, int64
     }
 }
 
-static int more_dimensions(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int more_dimensions(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *x = rewrite_input(rewrite, node, 0);
     bool normalises = text_equal(node->op_type, "BatchNormalization");
-    (void)err;
     if (!x || x->shape.rank < 3 || x->shape.rank > 4 || rewrite_opset(rewrite) < 11 ||
         (normalises && (!rewrite_one_output(node) || node_int(node, "training_mode", 0) != 0)))
         return 0;

@@ -10,13 +10,12 @@ enum { MOVING_PARTS = 64, MOVING_ELEMENTS = 1 << 20 };
 /* --- Concat --- */
 
 /* Which two neighbours are joined next is drawn, so that all trees occur. */
-static int concat_pairwise(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int concat_pairwise(struct rewrite *rewrite, const struct rule_site *site)
 {
     const Onnx__NodeProto *node = site->node;
     const char *parts[MOVING_PARTS];
     struct formula f;
     size_t count = node->n_input;
-    (void)err;
     if (!formula_begin(&f, rewrite, node, false) || count < 3 || count > MOVING_PARTS)
         return 0;
     int axis = formula_axis(&f, node_int(node, "axis", 0));
@@ -51,13 +50,12 @@ static const char *padded_part(struct formula *f, const char *part, int axis, in
     return formula_two(f, "Pad", part, rewrite_ints(f->rewrite, pads, 2 * rank));
 }
 
-static int concat_by_pad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int concat_by_pad(struct rewrite *rewrite, const struct rule_site *site)
 {
     const Onnx__NodeProto *node = site->node;
     int64_t sizes[MOVING_PARTS], total = 0, before = 0;
     const char *sum = NULL;
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, node, false) || node->n_input < 2 || node->n_input > 8)
         return 0;
     int axis = formula_axis(&f, node_int(node, "axis", 0));
@@ -198,11 +196,10 @@ static const char *pad_axis(struct formula *f, const struct padding *padding, co
     return count > 1 ? rewrite_concat(f->rewrite, axis, parts, count) : value;
 }
 
-static int pad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pad(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct padding padding = {0};
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || f.x->type == DTYPE_STRING ||
         !read_mode(rewrite, site->node, &padding) || !read_amounts(&f, &padding) || !is_clear(&f, &padding))
         return 0;
@@ -225,10 +222,9 @@ const struct rule rule_pad_formula = {
 
 /* --- Shapes and repetition --- */
 
-static int by_reshape(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int by_reshape(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
-    (void)err;
     const struct bounded *out = rewrite_type(rewrite, site->node->output[0]);
     if (!formula_begin(&f, rewrite, site->node, false) || !out || out->count == 0)
         return 0;
@@ -245,12 +241,11 @@ const struct rule rule_shape_by_reshape = {
     .apply = by_reshape,
 };
 
-static int expand_by_tile(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int expand_by_tile(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     int64_t repeats[TENSOR_MAX_RANK];
     struct shape shape;
-    (void)err;
     const struct bounded *out = rewrite_type(rewrite, site->node->output[0]);
     if (!formula_begin(&f, rewrite, site->node, false) || !out || out->count == 0 || out->shape.rank == 0 ||
         out->shape.rank < f.x->shape.rank)
@@ -278,11 +273,10 @@ const struct rule rule_expand_by_tile = {
     .apply = expand_by_tile,
 };
 
-static int tile_by_concat(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int tile_by_concat(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     const char *copies[MOVING_PARTS];
-    (void)err;
     const struct bounded *out = rewrite_type(rewrite, site->node->output[0]);
     if (!formula_begin(&f, rewrite, site->node, false) || !out || out->count == 0 ||
         out->count == f.x->count || out->shape.rank != f.x->shape.rank)

@@ -283,11 +283,10 @@ static bool takes(const struct rewrite *rewrite, const struct neutral *neutral, 
     return rewrite_takes(rewrite, neutral->op, type);
 }
 
-static int no_op(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int no_op(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after, *made = NULL;
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    (void)err;
     if (!type)
         return 0;
     rewrite_intercept(rewrite, site->value, &before, &after);

@@ -25,11 +25,10 @@ static const char *scale_and_shift(struct formula *f, const char *x, const char 
 }
 
 /* Statistics, scale and bias may be of other types than x since opset 14 and 15. */
-static int batch(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int batch(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     const char *vectors[5];
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->shape.rank < 1 || f.x->count == 0 ||
         node_int(site->node, "training_mode", 0))
         return 0;
@@ -79,11 +78,10 @@ static size_t axes_from(int first, int rank, int64_t axes[TENSOR_MAX_RANK])
     return count;
 }
 
-static int instance(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int instance(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     int64_t axes[TENSOR_MAX_RANK];
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->shape.rank < 3 || f.x->count == 0)
         return 0;
     size_t count = axes_from(2, f.x->shape.rank, axes);
@@ -105,11 +103,10 @@ const struct rule rule_instance_normalization_formula = {
 };
 
 /* The statistics are results too, in the type that stash_type names. */
-static int layer(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int layer(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     int64_t axes[TENSOR_MAX_RANK];
-    (void)err;
     if (!formula_begin_any(&f, rewrite, site->node, true) || rewrite_opset(rewrite) < 17 || f.x->count == 0 ||
         node_int(site->node, "stash_type", DTYPE_FLOAT) != DTYPE_FLOAT)
         return 0;
@@ -138,10 +135,9 @@ const struct rule rule_layer_normalization_formula = {
 };
 
 /* Up to opset 20 scale and bias have one element a group, from 21 on one a channel. */
-static int group(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int group(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
-    (void)err;
     int64_t groups = node_int(site->node, "num_groups", 0);
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->shape.rank < 3 || f.x->count == 0 ||
         groups < 1 || f.x->shape.dims[1] % groups ||
@@ -175,10 +171,9 @@ const struct rule rule_group_normalization_formula = {
     .apply = group,
 };
 
-static int lp(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int lp(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->count == 0)
         return 0;
     int64_t axis = formula_axis(&f, node_int(site->node, "axis", -1)), p = node_int(site->node, "p", 2);
@@ -222,11 +217,10 @@ static const char *near_squares(struct formula *f, const char *x, int64_t size)
 }
 
 /* x / (bias + alpha / size * sum)^beta; the quotient is computed by a node because it is rounded. */
-static int lrn(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int lrn(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     int64_t size = node_int(site->node, "size", 0);
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->shape.rank < 3 || f.x->count == 0 || size < 1 ||
         size > LRN_WINDOW)
         return 0;
@@ -250,11 +244,10 @@ const struct rule rule_lrn_formula = {
 };
 
 /* Up to opset 12 the lanes are the rows of a matrix: everything from `axis` on. */
-static int softmax(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int softmax(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     bool flat = rewrite_opset(rewrite) < 13;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->count == 0)
         return 0;
     int64_t axis = formula_axis(&f, node_int(site->node, "axis", flat ? 1 : -1));

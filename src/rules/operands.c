@@ -46,10 +46,9 @@ static bool shuffle(struct rng *rng, Onnx__NodeProto *node)
     return changed;
 }
 
-static int exchange(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int exchange(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
-    (void)err;
     if (*node->domain || rewrite_opset(rewrite) < 8 || node->n_input < 2)
         return 0;
     for (size_t i = 0; i < node->n_input; i++)
@@ -78,11 +77,10 @@ const struct rule rule_operands_exchanged = {
 };
 
 /* a - b is a + -b, rounding included. Integers are left alone: the least one has no negative. */
-static int add_negative(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int add_negative(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *b = rewrite_input(rewrite, node, 1);
-    (void)err;
     if (*node->domain || !b || node->n_input != 2 || !dtype_is_float(b->type) ||
         !rewrite_takes(rewrite, "Neg", b->type) || !rewrite_takes(rewrite, "Add", b->type))
         return 0;
@@ -103,10 +101,9 @@ const struct rule rule_add_negative = {
     .apply = add_negative,
 };
 
-static int where_not(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int where_not(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
-    (void)err;
     if (*node->domain || node->n_input != 3 || rewrite_opset(rewrite) < 9)
         return 0;
     rewrite_set_input(rewrite, node, 0, rewrite_op(rewrite, "Not", NULL, node->input[0], NULL));
@@ -127,11 +124,10 @@ const struct rule rule_where_not = {
  * x / y by x times 1 / y. Only the reciprocal of a subnormal overflows, and every engine may read one as 0.
  * Zeros and infinities give the same: x / 0 is x times infinity.
  */
-static int times_reciprocal(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int times_reciprocal(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *y = rewrite_input(rewrite, node, 1);
-    (void)err;
     if (*node->domain || !y || node->n_input != 2 || !dtype_is_float(y->type) ||
         !rewrite_takes(rewrite, "Reciprocal", y->type) || !rewrite_takes(rewrite, "Mul", y->type))
         return 0;

@@ -141,7 +141,7 @@ static int take_over(struct rewrite *rewrite, const uint8_t *bytes, size_t size)
     return model_valid(rewrite->model, NULL) == 0;
 }
 
-static int opset(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int opset(struct rewrite *rewrite, const struct rule_site *site)
 {
     int from = rewrite_opset(rewrite), most = onnx_max_opset();
     struct conversion conversion = {0};
@@ -153,7 +153,7 @@ static int opset(struct rewrite *rewrite, const struct rule_site *site, struct e
     conversion.opset = (int)rng_range(&rewrite->rng, OLDEST_TARGET, most);
     if (conversion.opset == from || is_mistaken(rewrite, from, conversion.opset))
         return 0;
-    if (model_pack_thin(rewrite->model, &conversion.bytes, &conversion.size, err))
+    if (model_pack_thin(rewrite->model, &conversion.bytes, &conversion.size, rewrite->err))
         return -1;
     int result = 0;
     if (isolated_run("libonnx", convert, &conversion, &made, &size, NULL) == 0) {

@@ -42,11 +42,10 @@ static enum dtype draw_wider(struct rewrite *rewrite, enum dtype type, dtype_set
     return count ? found[rng_below(&rewrite->rng, count)] : DTYPE_NONE;
 }
 
-static int cast_pair(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int cast_pair(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     const struct bounded *type = rewrite_type(rewrite, site->value->name);
-    (void)err;
     enum dtype wide = type ? draw_wider(rewrite, type->type, DTYPES_NUMBER) : DTYPE_NONE;
     if (wide == DTYPE_NONE)
         return 0;
@@ -277,11 +276,10 @@ static void cast_around(struct rewrite *rewrite, Onnx__NodeProto *node, const st
     }
 }
 
-static int other_type(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int other_type(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct typed_op *typed = find_typed(node->op_type);
-    (void)err;
     if (!typed || !is_plain(rewrite, node))
         return 0;
     enum dtype type = type_of(rewrite, node, typed);
@@ -313,11 +311,10 @@ static bool cast_stays_inside(const struct rewrite *rewrite, const char *name, e
            (dtype_is_signed(to) || !dtype_is_signed(from));
 }
 
-static int cast_through(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int cast_through(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *x = rewrite_input(rewrite, node, 0), *y = rewrite_type(rewrite, node->output[0]);
-    (void)err;
     if (!x || !y || !dtype_in(y->type, DTYPES_NUMBER | DTYPE_BIT(DTYPE_BOOL)) ||
         !cast_stays_inside(rewrite, node->input[0], x->type, y->type))
         return 0;

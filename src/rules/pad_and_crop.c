@@ -75,11 +75,10 @@ static bool pad_site(struct rewrite *rewrite, const struct rule_site *site, stru
     return padded->value != NULL;
 }
 
-static int pad_slice(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pad_slice(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct padded padded;
     int64_t ends[TENSOR_MAX_RANK];
-    (void)err;
     if (!pad_site(rewrite, site, &padded))
         return 0;
     /* Ends may be counted from behind. */
@@ -103,10 +102,9 @@ const struct rule rule_pad_slice = {
     .apply = pad_slice,
 };
 
-static int pad_unpad(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pad_unpad(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct padded padded;
-    (void)err;
     if (!pad_site(rewrite, site, &padded))
         return 0;
     for (size_t i = 0; i < 2 * padded.rank; i++)

@@ -7,12 +7,11 @@
 
 enum { SPLIT_PARTS = 64 };
 
-static int split_by_slices(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int split_by_slices(struct rewrite *rewrite, const struct rule_site *site)
 {
     const Onnx__NodeProto *node = site->node;
     struct formula f;
     int64_t at = 0;
-    (void)err;
     if (!formula_begin_any(&f, rewrite, node, false) || node->n_output > SPLIT_PARTS)
         return 0;
     int axis = formula_axis(&f, node_int(node, "axis", 0));
@@ -77,12 +76,11 @@ static bool read_cut(const struct formula *f, struct cut *cut)
     return count > 0;
 }
 
-static int slice_by_gather(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int slice_by_gather(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     struct cut cut = {0};
     int64_t indices[SLICE_LENGTH];
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || !read_cut(&f, &cut))
         return 0;
     const struct bounded *out = rewrite_type(rewrite, site->node->output[0]);
@@ -119,12 +117,11 @@ const struct rule rule_slice_by_gather = {
 };
 
 /* GatherND picks from the first axis: the one to pick from goes there, and what is picked goes back. */
-static int gather_by_gathernd(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int gather_by_gathernd(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     int64_t there[TENSOR_MAX_RANK], back[TENSOR_MAX_RANK];
     const struct bounded *places = rewrite_input(rewrite, site->node, 1);
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || !places)
         return 0;
     int axis = formula_axis(&f, node_int(site->node, "axis", 0)), rank = f.x->shape.rank;
@@ -157,13 +154,12 @@ const struct rule rule_gather_by_gathernd = {
 
 enum { GATHERED_PLACES = 16 };
 
-static int gather_by_slices(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int gather_by_slices(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     int64_t places[GATHERED_PLACES];
     const char *parts[GATHERED_PLACES];
     size_t count;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || !rewrite_has_input(site->node, 1) ||
         !rewrite_constant_ints(rewrite, site->node->input[1], places, GATHERED_PLACES, &count) || count == 0)
         return 0;
@@ -212,12 +208,11 @@ static const char *triangle(struct rewrite *rewrite, int64_t n, int64_t m, bool 
     return name;
 }
 
-static int trilu(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int trilu(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     int64_t k = 0;
     size_t count;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, false) || f.x->shape.rank < 2 || f.x->type == DTYPE_STRING ||
         f.x->count == 0 || f.x->count > MASK_ELEMENTS)
         return 0;
@@ -253,10 +248,9 @@ static const char *numbers_along(struct rewrite *rewrite, int64_t count, int axi
 }
 
 /* A negative index counts from the end; one that is out of range sets nothing. */
-static int one_hot(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int one_hot(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
-    (void)err;
     const struct bounded *values = rewrite_input(rewrite, site->node, 2),
                          *out = rewrite_type(rewrite, site->node->output[0]);
     if (!formula_begin(&f, rewrite, site->node, false) || !dtype_is_integer(f.x->type) || !values ||
@@ -303,13 +297,12 @@ static const char *zero_and_one(struct formula *f)
 }
 
 /* Up to opset 12 the lanes are the rows of a matrix: everything from `axis` on. */
-static int hardmax(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int hardmax(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     Onnx__NodeProto *node;
     struct arena *arena = &rewrite->model->arena;
     bool flat = rewrite_opset(rewrite) < 13;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true) || f.x->count == 0)
         return 0;
     int64_t axis = formula_axis(&f, node_int(site->node, "axis", flat ? 1 : -1)), depth = 1;

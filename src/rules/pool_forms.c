@@ -92,12 +92,11 @@ static const char *average(struct rewrite *rewrite, const Onnx__NodeProto *node,
     return sums && counts ? rewrite_op(rewrite, "Div", NULL, sums, counts, NULL) : NULL;
 }
 
-static int pool_by_unfolding(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pool_by_unfolding(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
     int64_t p = node_int(node, "p", 2);
-    (void)err;
     if (!read_pool(rewrite, node, &w))
         return 0;
     const struct bounded *x = rewrite_input(rewrite, node, 0);
@@ -130,14 +129,13 @@ const struct rule rule_pool_by_unfolding = {
 };
 
 /* Sums by a depthwise kernel of ones, divided by the number of elements. */
-static int average_by_conv(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int average_by_conv(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node, *conv;
     struct arena *arena = &rewrite->model->arena;
     struct rule_window w;
     struct tensor ones;
     int64_t pads[2 * WINDOW_AXES];
-    (void)err;
     if (!read_pool(rewrite, node, &w))
         return 0;
     const struct bounded *x = rewrite_input(rewrite, node, 0);
@@ -204,11 +202,10 @@ static void keep_axes(struct rewrite *rewrite, Onnx__NodeProto *node, const stru
 
 /* The maximum, mean or norm over a window is that over one axis of those over the others: how many elements
  * are inside is a product over the axes. */
-static int pool_by_axes(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int pool_by_axes(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
-    (void)err;
     if (!read_pool(rewrite, node, &w) || w.axes < 2)
         return 0;
     int axis = (int)rng_below(&rewrite->rng, (uint64_t)w.axes);
@@ -240,13 +237,12 @@ static const char *reduction_for(const Onnx__NodeProto *node)
     return p == 1 ? "ReduceL1" : p == 2 ? "ReduceL2" : NULL;
 }
 
-static int global_pool_by_reduce(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int global_pool_by_reduce(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *x = rewrite_input(rewrite, node, 0);
     const char *op_type = reduction_for(node);
     int64_t axes[TENSOR_MAX_RANK];
-    (void)err;
     if (!x || x->shape.rank < 3 || x->count == 0 || !op_type || !rewrite_takes(rewrite, op_type, x->type))
         return 0;
     for (int i = 2; i < x->shape.rank; i++)
@@ -268,11 +264,10 @@ const struct rule rule_global_pool_by_reduce = {
     .apply = global_pool_by_reduce,
 };
 
-static int global_pool_by_pool(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int global_pool_by_pool(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *x = rewrite_input(rewrite, node, 0);
-    (void)err;
     if (!x || x->shape.rank < 3 || x->shape.rank > 2 + WINDOW_AXES || x->count == 0 ||
         !rewrite_one_output(node))
         return 0;

@@ -54,10 +54,9 @@ static void finish_gemm(struct rewrite *rewrite, const Onnx__NodeProto *node, co
     rewrite_result(rewrite, result, node->output[0]);
 }
 
-static int gemm_by_matmul(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int gemm_by_matmul(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct gemm g;
-    (void)err;
     if (!read_gemm(rewrite, site->node, &g))
         return 0;
     const char *a = matrix(rewrite, site->node->input[0], g.trans_a);
@@ -87,14 +86,13 @@ static const char *matmul_equation(struct rewrite *rewrite, int left, int right)
                         left > 2 || right > 2 ? "..." : "", left == 1 ? "" : "i", right == 1 ? "" : "k");
 }
 
-static int product_by_einsum(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int product_by_einsum(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node, *made;
     struct arena *arena = &rewrite->model->arena;
     const struct bounded *a = rewrite_input(rewrite, node, 0), *b = rewrite_input(rewrite, node, 1);
     struct gemm g;
     bool gemm = text_equal(node->op_type, "Gemm");
-    (void)err;
     if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1 || rewrite_opset(rewrite) < 12 ||
         !rewrite_takes(rewrite, "Einsum", a->type) || (gemm && !read_gemm(rewrite, node, &g)))
         return 0;
@@ -124,12 +122,11 @@ const struct rule rule_product_by_einsum = {
 };
 
 /* The rows of all matrices of A are those of one matrix when B is only one. */
-static int matmul_by_gemm(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int matmul_by_gemm(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node, *gemm;
     struct arena *arena = &rewrite->model->arena;
     const struct bounded *a = rewrite_input(rewrite, node, 0), *b = rewrite_input(rewrite, node, 1);
-    (void)err;
     if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1 || b->shape.rank > 2 || a->count == 0 ||
         b->count == 0 || rewrite_opset(rewrite) < 11 || !rewrite_takes(rewrite, "Gemm", a->type))
         return 0;
@@ -173,13 +170,12 @@ static void halve(struct rewrite *rewrite, const char *value, int64_t axis, int6
     rewrite_split(rewrite, value, axis, (const int64_t[]){first, size - first}, 2, parts);
 }
 
-static int matmul_split(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int matmul_split(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *a = rewrite_input(rewrite, node, 0), *b = rewrite_input(rewrite, node, 1);
     const char *left[2] = {node->input[0], node->input[0]}, *right[2] = {node->input[1], node->input[1]};
     const char *products[2];
-    (void)err;
     if (!a || !b || a->shape.rank < 2 || b->shape.rank < 2 || a->count == 0 || b->count == 0 ||
         rewrite_opset(rewrite) < 11)
         return 0;
@@ -224,11 +220,10 @@ static const char *turn_matrices(struct rewrite *rewrite, const char *value, int
     return rewrite_transpose(rewrite, value, order, (size_t)rank);
 }
 
-static int matmul_transposed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int matmul_transposed(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *a = rewrite_input(rewrite, node, 0), *b = rewrite_input(rewrite, node, 1);
-    (void)err;
     if (!a || !b || a->shape.rank < 2 || b->shape.rank < 2)
         return 0;
     int rank = a->shape.rank > b->shape.rank ? a->shape.rank : b->shape.rank;
@@ -249,11 +244,10 @@ const struct rule rule_matmul_transposed = {
     .apply = matmul_transposed,
 };
 
-static int matmul_batched(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int matmul_batched(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *a = rewrite_input(rewrite, node, 0), *b = rewrite_input(rewrite, node, 1);
-    (void)err;
     if (!a || !b || a->shape.rank < 2 || b->shape.rank < 2 || a->shape.rank > 4 || b->shape.rank > 4)
         return 0;
     const char *left = rewrite_unsqueeze(rewrite, node->input[0], 0);
@@ -273,13 +267,12 @@ const struct rule rule_matmul_batched = {
     .apply = matmul_batched,
 };
 
-static int gemm_transposed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int gemm_transposed(struct rewrite *rewrite, const struct rule_site *site)
 {
     static const char *const flags[] = {"transA", "transB"};
     Onnx__NodeProto *node = site->node;
     size_t number = (size_t)rng_below(&rewrite->rng, 2);
     const struct bounded *operand = rewrite_input(rewrite, node, number);
-    (void)err;
     if (!operand || operand->shape.rank != 2)
         return 0;
     rewrite_set_input(rewrite, node, number, matrix(rewrite, node->input[number], true));

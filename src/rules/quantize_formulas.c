@@ -31,10 +31,9 @@ static enum dtype quantized_type(const struct formula *f)
 }
 
 /* Sums beyond 2^24 are rounded in float32, but far outside of what 16 bits hold. */
-static int quantize(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int quantize(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
-    (void)err;
     if (!formula_begin(&f, rewrite, site->node, true))
         return 0;
     const struct bounded *scale_type = rewrite_input(rewrite, site->node, 1);
@@ -83,11 +82,10 @@ static const char *distance(struct formula *f, bool *fits)
     return *fits ? formula_two(f, "Sub", x, shift) : x;
 }
 
-static int dequantize(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int dequantize(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     bool fits;
-    (void)err;
     const struct bounded *scale_type = rewrite_input(rewrite, site->node, 1);
     if (!formula_begin(&f, rewrite, site->node, false) || !scale_type || !dtype_is_float(scale_type->type))
         return 0;

@@ -85,12 +85,11 @@ static void exchange_first_axes(const struct recurrent *r, Onnx__NodeProto *node
                           rewrite_transpose(r->rewrite, node->input[input], order, 3));
 }
 
-static int layout(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int layout(struct rewrite *rewrite, const struct rule_site *site)
 {
     static const int64_t state[] = {1, 0, 2}, to_batch_first[] = {2, 0, 1, 3}, to_time_first[] = {1, 2, 0, 3};
     const char *outputs[RECURRENT_OUTPUTS];
     struct recurrent r;
-    (void)err;
     if (!recurrent_read(&r, rewrite, site->node) || rewrite_opset(rewrite) < 14)
         return 0;
     Onnx__NodeProto *copy = recurrent_copy(&r, false, outputs);
@@ -162,11 +161,10 @@ static bool one_direction(const struct recurrent *r, size_t direction, const cha
     return split_activations(r, copy, direction);
 }
 
-static int directions(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int directions(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *outputs[2][RECURRENT_OUTPUTS];
     struct recurrent r;
-    (void)err;
     if (!recurrent_read(&r, rewrite, site->node) || r.directions != 2 || !one_direction(&r, 0, outputs[0]) ||
         !one_direction(&r, 1, outputs[1]))
         return 0;
@@ -223,11 +221,10 @@ static const char *reversed(const struct recurrent *r, const char *value, int64_
     return result;
 }
 
-static int other_direction(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int other_direction(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *outputs[RECURRENT_OUTPUTS], *lengths = NULL;
     struct recurrent r;
-    (void)err;
     if (!recurrent_read(&r, rewrite, site->node) || r.directions != 1)
         return 0;
     if (rewrite_has_input(site->node, RECURRENT_LENGTHS)) {
@@ -274,11 +271,10 @@ static void hand_over(const struct recurrent *r, Onnx__NodeProto *node, const ch
         rewrite_set_input(r->rewrite, node, RECURRENT_INITIAL_C, outputs[RECURRENT_Y_C]);
 }
 
-static int steps(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int steps(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *outputs[2][RECURRENT_OUTPUTS], *parts[2];
     struct recurrent r;
-    (void)err;
     if (!recurrent_read(&r, rewrite, site->node) || r.directions != 1 || r.steps < 2 ||
         rewrite_has_input(site->node, RECURRENT_LENGTHS))
         return 0;

@@ -60,11 +60,10 @@ static const char *pool_for(const Onnx__NodeProto *node)
     return text_equal(node->op_type, "ReduceMax") ? "GlobalMaxPool" : "GlobalLpPool";
 }
 
-static int reduce_by_pool(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int reduce_by_pool(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node, *pool;
     struct reduced r;
-    (void)err;
     if (!read_reduced(rewrite, node, &r) || !rewrite_takes(rewrite, pool_for(node), r.x->type))
         return 0;
     struct shape image = {.rank = 3, .dims = {1, r.kept, r.gone}};
@@ -100,11 +99,10 @@ static const char *ones(struct rewrite *rewrite, enum dtype type, int64_t count)
     return name;
 }
 
-static int sum_by_matmul(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int sum_by_matmul(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct reduced r;
-    (void)err;
     if (!read_reduced(rewrite, node, &r) || r.gone > ONES_MAX || !rewrite_takes(rewrite, "MatMul", r.x->type))
         return 0;
     struct shape matrix = {.rank = 2, .dims = {r.kept, r.gone}};

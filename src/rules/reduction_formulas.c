@@ -84,10 +84,9 @@ static const struct {
     {"ReduceL2", l2},     {"ReduceLogSum", log_sum},       {"ReduceLogSumExp", log_sum_exp},
 };
 
-static int reduction(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int reduction(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct reduced r;
-    (void)err;
     if (!begin(&r, rewrite, site->node))
         return 0;
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
@@ -121,12 +120,11 @@ static const char *opposite_of(const char *op_type)
 }
 
 /* Only for real numbers: the lowest integer has no negative. */
-static int by_negation(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int by_negation(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct formula f;
     const char *opposite = opposite_of(site->node->op_type);
     bool several = !text_starts(site->node->op_type, "Reduce") && !text_starts(site->node->op_type, "Arg");
-    (void)err;
     if (!opposite || !formula_begin(&f, rewrite, site->node, false) || !dtype_is_float(f.type))
         return 0;
     Onnx__NodeProto *copy = rewrite_copy_node(rewrite, site->node);

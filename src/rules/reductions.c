@@ -60,12 +60,11 @@ static bool read_task(const struct rewrite *rewrite, const Onnx__NodeProto *node
     return read_axes(rewrite, node, task);
 }
 
-static int by_axes(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int by_axes(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct task task;
     int64_t first[TENSOR_MAX_RANK], rest[TENSOR_MAX_RANK];
     size_t n_first = 0, n_rest = 0, left;
-    (void)err;
     if (!read_task(rewrite, site->node, &task) || task.count < 2)
         return 0;
     left = task.count;
@@ -99,13 +98,12 @@ const struct rule rule_reduction_split = {
     .apply = by_axes,
 };
 
-static int by_halves(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int by_halves(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct task task;
     int64_t axes[TENSOR_MAX_RANK];
     size_t n_axes = 0;
     int axis = -1;
-    (void)err;
     if (!read_task(rewrite, site->node, &task) || !task.reduction->pair ||
         !rewrite_takes(rewrite, task.reduction->pair, task.x->type) ||
         !rewrite_takes(rewrite, "Slice", task.x->type))

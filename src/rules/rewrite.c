@@ -232,10 +232,9 @@ struct naming {
     const char *name;
 };
 
-static int names_it(void *context, Onnx__NodeProto *node, int depth)
+static int names_it(void *context, Onnx__NodeProto *node)
 {
     const struct naming *naming = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_output; i++)
         if (text_equal(node->output[i], naming->name))
             return 1;
@@ -441,10 +440,9 @@ const char *rewrite_concat(struct rewrite *rewrite, int64_t axis, const char *co
     return result;
 }
 
-static int uses_it(void *context, Onnx__NodeProto *node, int depth)
+static int uses_it(void *context, Onnx__NodeProto *node)
 {
     const struct naming *naming = context;
-    (void)depth;
     for (size_t i = 0; i < node->n_input; i++)
         if (text_equal(node->input[i], naming->name))
             return 1;

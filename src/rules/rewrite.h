@@ -27,6 +27,7 @@ struct rewrite {
     /* The same numbers whenever this rule is applied at this site; for choices such as a permutation. */
     struct rng rng;
     size_t made; /* names made so far */
+    struct error *err;
 };
 
 /* --- Questions --- */

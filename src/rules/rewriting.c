@@ -361,6 +361,14 @@ static void join(struct equivalence *way, const struct rule *rule)
     way->nothing_new &= rule->nothing_new;
 }
 
+static int apply_rule(const struct rule *rule, struct rewrite *rewrite, const struct rule_site *site)
+{
+    if (!rule->knobs)
+        return rule->apply(rewrite, site);
+    rewrite_add_knobs(rewrite, rule->knobs);
+    return 1;
+}
+
 static int apply_step(struct rewrite *rewrite, const struct step *step, struct error *err)
 {
     struct rule_site site;
@@ -373,7 +381,8 @@ static int apply_step(struct rewrite *rewrite, const struct step *step, struct e
     if (result == 1) {
         join(rewrite->way, step->rule);
         rewrite->way->rows = ROWS_ALL;
-        result = step->rule->apply(rewrite, &site, err);
+        rewrite->err = err;
+        result = apply_rule(step->rule, rewrite, &site);
         /* Rows are added or turned round by one step only. */
         if (rows != ROWS_ALL && rewrite->way->rows != ROWS_ALL)
             result = 0;

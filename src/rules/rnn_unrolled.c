@@ -250,12 +250,11 @@ static void run_direction(struct unrolled *u, size_t direction, const char *resu
             results[RECURRENT_Y_H + i] = rewrite_unsqueeze(rewrite, u->state[i], 0);
 }
 
-static int unroll(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int unroll(struct rewrite *rewrite, const struct rule_site *site)
 {
     static const int64_t of_state[] = {1, 0, 2}, of_y[] = {2, 0, 1, 3};
     const char *results[2][RECURRENT_OUTPUTS] = {0};
     struct unrolled u;
-    (void)err;
     if (!begin(&u, rewrite, site->node))
         return 0;
     for (size_t d = 0; d < (size_t)u.r.directions; d++)

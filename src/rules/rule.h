@@ -37,14 +37,15 @@ struct rule {
     enum relation relation;
     const char *operators; /* RULE_NODE: "Conv|ConvTranspose"; NULL: any, of any domain */
     bool each_knob;        /* RULE_RUN: applied once for each setting of the engine (rewriting.h) */
+    const char *knobs;     /* RULE_RUN: all it does is to add these settings of the engine: "threads=1" */
     bool nothing_new;      /* see struct equivalence */
     bool respells;         /* the node stays, and one of its parameters is written in another way */
     /*
      * Applies the rule to rewrite->model, rewrite->inputs or rewrite->way. Returns 1 when it did, 0 when it
      * does not apply at this site (the model may then be changed half-way: it is thrown away), -1 with an
-     * error when something else failed.
+     * error in rewrite->err when something else failed. NULL with `knobs`.
      */
-    int (*apply)(struct rewrite *rewrite, const struct rule_site *site, struct error *err);
+    int (*apply)(struct rewrite *rewrite, const struct rule_site *site);
 };
 
 /* All rules, in the order of meson.build. */

@@ -30,10 +30,9 @@ static bool move_constant(struct rewrite *rewrite, Onnx__NodeProto *node)
     return result;
 }
 
-static int typed_data(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int typed_data(struct rewrite *rewrite, const struct rule_site *site)
 {
     (void)site;
-    (void)err;
     Onnx__GraphProto *graph = rewrite->model->graph;
     bool result = false;
     for (size_t i = 0; i < graph->n_initializer; i++)
@@ -55,10 +54,9 @@ const struct rule rule_typed_data = {
     .apply = typed_data,
 };
 
-static int external_data(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int external_data(struct rewrite *rewrite, const struct rule_site *site)
 {
     (void)site;
-    (void)err;
     rewrite->way->by_path = true;
     return 1;
 }
@@ -75,9 +73,8 @@ const struct rule rule_external_data = {
 
 /* Engines have their own names for the formats that they save to, so the setting comes from what they
  * declare. */
-static int reloaded(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int reloaded(struct rewrite *rewrite, const struct rule_site *site)
 {
-    (void)err;
     if (strncmp(site->knob, "reload=", 7) != 0 || strchr(site->knob, ','))
         return 0;
     rewrite_add_knobs(rewrite, site->knob);

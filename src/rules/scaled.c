@@ -166,12 +166,11 @@ static void scale(struct rewrite *rewrite, Onnx__NodeProto *node, const struct s
     }
 }
 
-static int scaled(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int scaled(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct op *op = op_of(node);
     struct scaling scaling;
-    (void)err;
     if (!op || !is_plain(rewrite, node) || !choose(rewrite, node, &op->factors, &scaling) ||
         (scaling.type == DTYPE_BFLOAT16 && rewrite_opset(rewrite) < 13))
         return 0;

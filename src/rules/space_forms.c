@@ -61,13 +61,12 @@ static void draw_order(struct rng *rng, size_t rank, int64_t *order)
     order[second] = (int64_t)first;
 }
 
-static int axes_exchanged(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int axes_exchanged(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *x = rewrite_input(rewrite, node, 0);
     int64_t order[WINDOW_AXES + 2];
     const char *output;
-    (void)err;
     if (!x || x->shape.rank < 4 || x->shape.rank > WINDOW_AXES + 2 || !rewrite_one_output(node) ||
         node_int(node, "training_mode", 0) != 0)
         return 0;
@@ -120,12 +119,11 @@ static void set_pads(struct rewrite *rewrite, Onnx__NodeProto *node, const struc
 }
 
 /* The windows are the same from the other end when the last one ends where the padding ends. */
-static int axis_reversed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int axis_reversed(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
     const char *output;
-    (void)err;
     if (rewrite_opset(rewrite) < 11 || !window_read(rewrite, node, &w) || w.disputed ||
         !rewrite_one_output(node))
         return 0;
@@ -158,14 +156,13 @@ const struct rule rule_axis_reversed = {
 
 enum { PLACES_MAX = 1 << 20 };
 
-static int strides_by_slice(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int strides_by_slice(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     struct rule_window w;
     int64_t from[WINDOW_AXES] = {0}, to[WINDOW_AXES], along[WINDOW_AXES], places = 1;
     const char *output;
     bool strides = false;
-    (void)err;
     if (rewrite_opset(rewrite) < 11 || !window_read(rewrite, node, &w) || w.disputed ||
         !rewrite_one_output(node))
         return 0;
@@ -250,12 +247,11 @@ static int divided_axis(const Onnx__NodeProto *node, enum part part, size_t inpu
     return part == OUTPUTS ? 0 : -1; /* the bias */
 }
 
-static int window_parts(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int window_parts(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node, *half[2];
     struct division d;
     const char *parts[2], *results[2];
-    (void)err;
     if (!draw_division(rewrite, node, &d) || node->n_input > 3)
         return 0;
     for (int i = 0; i < 2; i++) {

@@ -94,7 +94,7 @@ static int constant(struct rewrite *rewrite, Onnx__NodeProto *node, struct error
     return result;
 }
 
-static int sparse(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int sparse(struct rewrite *rewrite, const struct rule_site *site)
 {
     const struct index_value *value = site->value;
     Onnx__GraphProto *graph = rewrite->model->graph;
@@ -102,12 +102,12 @@ static int sparse(struct rewrite *rewrite, const struct rule_site *site, struct 
         return 0;
     if (value->source == SOURCE_NODE)
         return node_is_constant(graph->node[value->number])
-                   ? constant(rewrite, graph->node[value->number], err)
+                   ? constant(rewrite, graph->node[value->number], rewrite->err)
                    : 0;
     if (value->source != SOURCE_INITIALIZER || rewrite_is_input(rewrite, value->name))
         return 0;
-    return value->number < graph->n_initializer ? dense_to_sparse(rewrite, value, err)
-                                                : sparse_to_dense(rewrite, value, err);
+    return value->number < graph->n_initializer ? dense_to_sparse(rewrite, value, rewrite->err)
+                                                : sparse_to_dense(rewrite, value, rewrite->err);
 }
 
 const struct rule rule_sparse = {
@@ -132,7 +132,7 @@ static int with_zero_row(const struct tensor *matrix, struct tensor *longer, str
 
 /* The product gets one more summand, 0 * 0: a column of zeros in front of one matrix, a row that the sparse
  * form leaves out in front of the other. */
-static int sparse_product(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int sparse_product(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__NodeProto *node = site->node;
     const struct bounded *x = rewrite_input(rewrite, node, 0), *w = rewrite_input(rewrite, node, 1);
@@ -142,10 +142,10 @@ static int sparse_product(struct rewrite *rewrite, const struct rule_site *site,
         w->count > ELEMENTS / 2 || rewrite->model->proto->ir_version < SPARSE_IR ||
         rewrite_opset(rewrite) < SPARSE_OPSET)
         return 0;
-    int status = rewrite_constant(rewrite, node->input[1], &matrix, err);
+    int status = rewrite_constant(rewrite, node->input[1], &matrix, rewrite->err);
     if (status != 1)
         return status;
-    status = with_zero_row(&matrix, &longer, err);
+    status = with_zero_row(&matrix, &longer, rewrite->err);
     tensor_release(&matrix);
     if (status)
         return -1;

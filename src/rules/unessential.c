@@ -36,7 +36,7 @@ static size_t release_consumers(const struct rewrite *rewrite, size_t number, si
 }
 
 /* Any order in which every value is made before it is used. */
-static int order(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int order(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__GraphProto *graph = rewrite->model->graph;
     struct arena *arena = &rewrite->model->arena;
@@ -45,7 +45,6 @@ static int order(struct rewrite *rewrite, const struct rule_site *site, struct e
     Onnx__NodeProto **sorted = arena_array(arena, nodes, sizeof *sorted);
     bool changed = false;
     (void)site;
-    (void)err;
     for (size_t i = 0; i < nodes; i++)
         if (waiting[i] == 0)
             ready[count++] = i;
@@ -174,12 +173,11 @@ static void keep_interface(struct renaming *renaming, const Onnx__GraphProto *gr
         map_set(&renaming->names, graph->output[i]->name, KEPT);
 }
 
-static int renamed(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int renamed(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__GraphProto *graph = rewrite->model->graph;
     struct renaming renaming = {.arena = &rewrite->model->arena};
     (void)site;
-    (void)err;
     /* Annotations name values in ways of their own. */
     if (graph->n_quantization_annotation || rewrite->model->proto->n_training_info)
         return 0;
@@ -226,11 +224,10 @@ static size_t declare_all(struct rewrite *rewrite)
 
 /* Declared types are dropped where there are any, else filled in: where no size is left open, what holds for
  * the inputs of this case holds for all. */
-static int value_info(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int value_info(struct rewrite *rewrite, const struct rule_site *site)
 {
     Onnx__GraphProto *graph = rewrite->model->graph;
     (void)site;
-    (void)err;
     rewrite->model->path = NULL;
     if (graph->n_value_info == 0)
         return rewrite_has_fixed_sizes(rewrite) && declare_all(rewrite) > 0;
@@ -264,19 +261,18 @@ static void add_metadata(struct model *model)
     proto->metadata_props = entries;
 }
 
-static int add_comment(void *context, Onnx__NodeProto *node, int depth)
+static int add_comment(void *context, Onnx__NodeProto *node)
 {
     struct arena *arena = context;
-    node->doc_string = arena_printf(arena, "a %s at depth %d", node->op_type, depth);
+    node->doc_string = arena_printf(arena, "a comment on %s", node->op_type);
     return 0;
 }
 
-static int unessential(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int unessential(struct rewrite *rewrite, const struct rule_site *site)
 {
     struct arena *arena = &rewrite->model->arena;
     Onnx__ModelProto *proto = rewrite->model->proto;
     (void)site;
-    (void)err;
     add_metadata(rewrite->model);
     model_each_node(proto->graph, add_comment, arena);
     proto->producer_name = arena_strdup(arena, "another producer");

@@ -13,9 +13,8 @@ static bool has_a_rule(const char *setting)
     return false;
 }
 
-static int knob(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int knob(struct rewrite *rewrite, const struct rule_site *site)
 {
-    (void)err;
     if (!*site->knob || has_a_rule(site->knob))
         return 0;
     rewrite_add_knobs(rewrite, site->knob);
@@ -33,10 +32,9 @@ const struct rule rule_knob = {
     .apply = knob,
 };
 
-static int again(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int again(struct rewrite *rewrite, const struct rule_site *site)
 {
     (void)site;
-    (void)err;
     rewrite->way->again = true;
     return 1;
 }
@@ -50,10 +48,9 @@ const struct rule rule_again = {
     .apply = again,
 };
 
-static int fresh(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int fresh(struct rewrite *rewrite, const struct rule_site *site)
 {
     (void)site;
-    (void)err;
     rewrite->way->fresh = true;
     return 1;
 }
@@ -68,11 +65,10 @@ const struct rule rule_fresh = {
 };
 
 /* Nothing is changed: between the two runs the process answers whatever else is at hand. */
-static int after_another(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int after_another(struct rewrite *rewrite, const struct rule_site *site)
 {
     (void)rewrite;
     (void)site;
-    (void)err;
     return 1;
 }
 
@@ -87,30 +83,14 @@ const struct rule rule_after_another = {
 
 /* Memory that is not zeroed but full of a pattern, so that whoever reads what nobody wrote gets other
  * numbers. */
-static int dirty_memory(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
-{
-    (void)site;
-    (void)err;
-    rewrite_add_knobs(rewrite, "perturb=170");
-    return 1;
-}
-
 const struct rule rule_dirty_memory = {
     .name = "dirty-memory",
     .summary = "allocated memory full of a pattern instead of zeros",
     .scope = RULE_RUN,
     .relation = RELATION_BITS,
     .nothing_new = true,
-    .apply = dirty_memory,
+    .knobs = "perturb=170",
 };
-
-static int one_thread(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
-{
-    (void)site;
-    (void)err;
-    rewrite_add_knobs(rewrite, "threads=1");
-    return 1;
-}
 
 const struct rule rule_one_thread = {
     .name = "one-thread",
@@ -119,16 +99,8 @@ const struct rule rule_one_thread = {
     .scope = RULE_RUN,
     .relation = RELATION_BOUNDS,
     .nothing_new = true,
-    .apply = one_thread,
+    .knobs = "threads=1",
 };
-
-static int four_threads(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
-{
-    (void)site;
-    (void)err;
-    rewrite_add_knobs(rewrite, "threads=4");
-    return 1;
-}
 
 const struct rule rule_four_threads = {
     .name = "four-threads",
@@ -137,16 +109,8 @@ const struct rule rule_four_threads = {
     .scope = RULE_RUN,
     .relation = RELATION_BOUNDS,
     .nothing_new = true,
-    .apply = four_threads,
+    .knobs = "threads=4",
 };
-
-static int binding(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
-{
-    (void)site;
-    (void)err;
-    rewrite_add_knobs(rewrite, "binding=on");
-    return 1;
-}
 
 const struct rule rule_binding = {
     .name = "binding",
@@ -155,5 +119,5 @@ const struct rule rule_binding = {
     .scope = RULE_RUN,
     .relation = RELATION_BITS,
     .nothing_new = true,
-    .apply = binding,
+    .knobs = "binding=on",
 };

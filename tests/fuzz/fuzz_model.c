@@ -28,9 +28,9 @@ static void read_tensor(const Onnx__TensorProto *proto)
     tensor_release(&tensor);
 }
 
-static int read_attributes(void *context, Onnx__NodeProto *node, int depth)
+static int read_attributes(void *context, Onnx__NodeProto *node)
 {
-    (void)context, (void)depth;
+    (void)context;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const char *name = node->attribute[i]->name, *text;
         const int64_t *ints;

@@ -60,9 +60,8 @@ static void scene_close(struct scene *scene)
     subject_release(&scene->subject);
 }
 
-static int add_type(void *context, Onnx__NodeProto *node, int depth)
+static int add_type(void *context, Onnx__NodeProto *node)
 {
-    (void)depth;
     str_printf(context, " %s", node->op_type);
     return 0;
 }

@@ -1,11 +1,10 @@
 /* Abs of Abs is Abs. */
 #include "rules/rule.h"
 
-static int abs_twice(struct rewrite *rewrite, const struct rule_site *site, struct error *err)
+static int abs_twice(struct rewrite *rewrite, const struct rule_site *site)
 {
     const char *before, *after;
     const struct index_value *value = model_index_find(&rewrite->index, site->node->output[0]);
-    (void)err;
     rewrite_intercept(rewrite, value, &before, &after);
     rewrite_op_to(rewrite, after, "Abs", before, NULL);
     return 1;
