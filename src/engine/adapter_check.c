@@ -29,7 +29,7 @@ struct exam {
     uint64_t id;          /* of the last request put, */
     uint64_t heard;       /* and of the last answered */
     const char *operator; /* that the engine has; NULL: none */
-    bool cannot_run;      /* a step on which others stand failed: they would fail for the same reason */
+    bool cannot_run;      /* a step that others depend on failed: they would fail for the same reason */
     bool gone;            /* the process: nothing more can be tried */
     bool offered;         /* the shared memory */
     struct str said;      /* of the present step */
@@ -99,7 +99,7 @@ struct plan {
     const char *domain; /* "" for ONNX's own */
     int64_t rows, columns;
     bool weights; /* an Add of zeros, which are an initialiser, behind the operator */
-    bool two;     /* two outputs, y and z, which is the operator again */
+    bool two;     /* two outputs: y, and z, which applies the operator to y */
 };
 
 static void add_foreign_domain(struct model *model, Onnx__NodeProto *node, const char *domain)
@@ -409,7 +409,7 @@ static struct wire_place put_run_shared(struct exam *exam, int half, const struc
     return worker->pending.place;
 }
 
-/* The answer to a run, whose payloads may lie in this place. *there: they do. */
+/* Hears the answer to a run, whose payloads may lie at this place; *there tells whether they do. */
 static bool hear_shared(struct exam *exam, struct wire_place room, const struct value *input, bool *there)
 {
     struct worker *worker = &exam->talk.worker;
@@ -566,7 +566,7 @@ static bool step_end(struct exam *exam)
     return good;
 }
 
-/* What a step has to do with running a model: BASIC steps must hold before those that are MORE are tried. */
+/* How a step depends on others: steps marked MORE are tried only after all marked BASIC have passed. */
 enum kind { OTHER, BASIC, MORE };
 
 static const struct {
@@ -628,7 +628,7 @@ static void try_step(struct adapter_check *check, struct exam *exam, size_t numb
 {
     struct check_step *step = &check->steps[number];
     *step = (struct check_step){.name = steps[number].name, .mend = steps[number].mend, .found = ""};
-    /* The first step sent hello, so that the second may have to tell that there was no answer. */
+    /* The first step only sends hello, so the second has to tell when there is no answer to it. */
     bool untold = exam->gone && number == 1 && check->steps[0].state == CHECK_HOLDS;
     bool hopeless = exam->cannot_run && steps[number].kind != OTHER;
     if ((exam->gone && !untold) || hopeless) {

@@ -105,8 +105,8 @@ static char *find_folder(bool unified)
     return folder;
 }
 
-/* In version 2 a group has either processes or groups, so that ours is made beside that of this process;
- * whoever owns the folder has to have handed its memory on. */
+/* In version 2 a group has either processes or subgroups, so a new group is made beside that of this process.
+ * The owner of the folder must have delegated the control of memory. */
 static bool step_out(char *folder)
 {
     char text[512], *path = file_join(folder, "cgroup.type"); /* which the first group of all has not */
@@ -163,7 +163,8 @@ void cgroup_home_release(struct cgroup_home *home)
     home->folder = NULL;
 }
 
-/* A little more than what is watched for: the kernel counts what it keeps for processes as well. */
+/* The kernel's limit is a little above the one that Assay watches, because the kernel also counts its own
+ * memory for the processes. */
 static bool set_limit(const struct cgroup_home *home, const char *folder, size_t memory)
 {
     char most[32];

@@ -75,7 +75,7 @@ static void add_last_lines(struct dialogue *dialogue, struct str *why)
     free(log);
 }
 
-/* It will not be spoken to again: kills it when it has to be, and says what was the matter. */
+/* Ends the dialogue: kills the process if necessary, and says what was the matter. */
 static int give_up(struct dialogue *dialogue, const char *reason, struct str *why)
 {
     struct worker *worker = &dialogue->worker;

@@ -11,7 +11,7 @@
 struct dialogue {
     struct worker worker;
     struct scratch scratch;
-    bool up;         /* there is a process, or there was one and its end was not told yet */
+    bool up;         /* there is a process, or its end has not been reported yet */
     double deadline; /* seconds for an answer */
     double slowest;  /* seconds that the slowest answer took */
     uint8_t *buffer; /* what was read and not yet decoded, from `at` to `end` */

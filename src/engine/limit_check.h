@@ -20,7 +20,7 @@ struct limit_check {
 };
 
 enum limit_answer {
-    LIMIT_STANDS, /* the failure is the engine's own, or cannot be shown not to be */
+    LIMIT_STANDS, /* the failure is the engine's own, or nothing shows otherwise */
     LIMIT_AGAIN,  /* it is to be seen with the limit once more */
     LIMIT_MEMORY, /* the memory that it is allowed is not enough */
 };
@@ -28,8 +28,8 @@ enum limit_answer {
 /* Whether a result may have come of the limit: a crash, or an error that speaks of memory. */
 bool limit_suspected(const struct result *result);
 
-/* What to make of a look: `first` is the failure, `now` the outcome of the look; OUTCOME_UNTESTED: none came
- * of it. */
+/* What a second look shows: `first` is the failure, `now` the outcome of the look; OUTCOME_UNTESTED: it gave
+ * none. */
 enum limit_answer limit_conclude(enum outcome first, enum outcome now, bool limited);
 
 /* One set of a task as a task of its own, on the heap. */

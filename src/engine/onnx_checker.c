@@ -51,7 +51,7 @@ static void close_both(const int ends[2])
     close(ends[1]);
 }
 
-/* Its stdin and stdout are the ends; all else closes on exec. */
+/* Its stdin and stdout are the ends of the pipes; all other descriptors close on exec. */
 static int spawn(pid_t *pid, const char *program, int in, int out, struct error *err)
 {
     char *argv[] = {(char *)(uintptr_t)program, NULL};
@@ -94,7 +94,7 @@ static int start(struct checker *checker, struct error *err)
     return 0;
 }
 
-/* It goes when its stdin ends; one that thinks is killed. */
+/* The process exits when its stdin ends; one that is still busy is killed. */
 static void end(struct checker *checker, bool by_force)
 {
     close(checker->to);

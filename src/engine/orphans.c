@@ -87,7 +87,7 @@ static void end_adopted(void)
 {
     int64_t until = adopting ? clock_ns() + patience : 0;
     while (adopting && kill_adopted() && clock_ns() < until)
-        usleep(NAP); /* who is left after the last look is met again when the next worker ends */
+        usleep(NAP); /* processes that are left are looked for again when the next worker ends */
 }
 
 static void adopt(bool on)

@@ -47,9 +47,9 @@ int panel_add_reference(struct panel *panel, struct registry *registry, struct e
 /* Adds the engine that gives second opinions. */
 int panel_add_second_opinion(struct panel *panel, struct registry *registry, struct error *err);
 
-/* Opens a panel of every engine of the registry that the other panel has in no release, each as its plain
- * name says, with the reference. One whose section declares no knobs is an example, or somebody's own, and
- * left out. Close it in any case. */
+/* Opens a panel of the reference and of every engine of the registry of which the other panel has no release,
+ * each by its plain name. Engines whose section declares no knobs are left out: they are examples, or the
+ * user's own. Close it also after a failure. */
 int panel_open_others(struct panel *others, struct registry *registry, const struct panel *panel,
                       struct error *err);
 

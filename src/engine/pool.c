@@ -22,11 +22,12 @@
 #include <time.h>
 
 static const size_t default_recycle = 5000;
-static const double patience = 6;          /* of fresh workers: a busy machine is that much slower, say */
+static const double patience = 6; /* how many times longer fresh workers may take, as on a busy machine */
 static const int64_t farewell = 200000000; /* ns, for idle workers to exit by themselves at the end */
 
 enum {
-    TASKS_AHEAD = 6,  /* the one under way, and what keeps it busy while we are away */
+    TASKS_AHEAD =
+        6, /* the task under way, and those that keep the worker busy while Assay does something else */
     TASKS_ENOUGH = 3, /* so many keep it busy while we nap */
     NAP_NS = 300000,
     TICK_MS = 50,
@@ -61,7 +62,7 @@ struct pool {
     struct seat **seats;
     size_t n_seats, seat_room;
     struct task_list finished, spare;
-    struct limit_check *checks; /* under way; of the tasks in them, `finished` gets to know later */
+    struct limit_check *checks; /* looks under way; their tasks become `finished` later */
     size_t n_checks, check_room;
     struct pollfd *polls;
     size_t poll_room;
@@ -74,7 +75,7 @@ struct pool {
     struct progress *shown; /* counts the runs; NULL: nobody does */
 };
 
-/* The one that is the last to need it, the pool or whoever made it, frees it. */
+/* Freed by whichever needs it last, the pool or its maker. */
 struct pool_view {
     bool closed, forgotten; /* by its maker, by the pool */
     size_t count;
@@ -447,7 +448,7 @@ static void fail_task(struct pool *pool, struct task *task, const struct result 
 }
 
 struct staff {
-    int active; /* starting or ready, successors and those who have one counted once */
+    int active; /* workers that are starting or ready; one and its successor count once */
     int ready;
     size_t tasks;
 };
@@ -565,7 +566,7 @@ static void count_end(struct pool_counters *counters, enum outcome outcome)
     counters->memory += outcome == OUTCOME_MEMORY;
 }
 
-/* Whether a failure may have come of the memory limit, for all that is known. */
+/* Whether the memory limit may have caused the failure. */
 static bool needs_check(const struct engine *engine, const struct result *result)
 {
     if (engine->spec->launcher || !limit_suspected(result))
@@ -590,8 +591,8 @@ static bool start_check(struct pool *pool, struct task *task, size_t set, bool l
     return true;
 }
 
-/* A task has all its results: it is given back when those that may have come of the limit are seen through.
- */
+/* A task has all its results. It is given back when failures that the memory limit may have caused were
+ * looked at again. */
 static void finish(struct pool *pool, struct task *task)
 {
     const struct engine *engine = pool->engines[task->job.engine];
@@ -691,7 +692,7 @@ static void take_news(struct pool *pool, struct seat *seat)
         take_welcome(pool, seat, news->welcome);
     if (news->ended)
         count_end(&engine->counters, news->outcome);
-    if (news->start_failed) /* one that has been up before may be short of time or memory just now */
+    if (news->start_failed) /* an engine that started before may lack time or memory at the moment */
         engine_failed(pool, seat->engine, &news->start, news->hopeless && !engine->welcome);
     for (struct task *task; (task = task_list_pop(&news->finished));)
         finish(pool, task);
@@ -919,7 +920,8 @@ int pool_starts(struct pool *pool, int engine, struct error *err)
     const struct engine_info *info = pool_engine(pool, engine);
     if (info->welcome)
         return 0;
-    /* An engine that is down tells why with its next job; one that comes up now does not see this one. */
+    /* An engine that does not start tells why in the result of its next job. A worker that starts now does
+     * not see this view. */
     struct job job = {.engine = engine};
     struct result result;
     result_init(&result);

@@ -161,8 +161,8 @@ static char *expand(struct registry *registry, const struct entry *entry, const 
     return copy;
 }
 
-/* What an earlier section declares of its engine is so of this one too: the same library started otherwise.
- */
+/* What an earlier section declares about its engine holds for this one too: it starts the same library in
+ * another way. */
 static int copy_profile(const struct registry *registry, struct entry *entry, const char *name,
                         struct error *err)
 {

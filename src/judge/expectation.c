@@ -84,7 +84,8 @@ static void describe_distance(const struct verdict *claim, struct str *out)
                    claim->wrong, claim->total);
 }
 
-/* In the words of one who reads what is expected, where the judge's are about an answer. */
+/* Describes how the expected outputs are wrong. The judge's own words would call them an answer of an
+ * engine. */
 static void describe_claim(struct dispute *dispute, const struct expected *expected,
                            const struct result *reference)
 {

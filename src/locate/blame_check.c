@@ -89,7 +89,7 @@ static int replace_node(struct replacement *by, struct recording *record, size_t
     return status || by->count != named ? -1 : 0;
 }
 
-/* What several nodes make, wherever they are: the reference's own values. */
+/* The expected outputs of several nodes: the reference's own values. */
 static int replace_all(struct replacement *by, struct recording *record, size_t n_names)
 {
     struct evaluator *evaluator;
@@ -132,7 +132,7 @@ static enum distance distance(const struct bounded *expected, const struct value
     return distance_of(verdict.kind);
 }
 
-/* Of output `number` of the graph, as the engine gave it at first. */
+/* Output `number` of the graph as the engine gave it in the plain run. */
 static enum distance plain_distance(const struct recording *record, size_t number)
 {
     bool there = number < whole_answer_expected(record->whole)->count && number < record->whole->answer.count;
@@ -153,8 +153,8 @@ static size_t list_off(const struct recording *record, const struct replacement 
     return count;
 }
 
-/* Whether an output of the graph that is replaced is as far off by what it is replaced with: then it was what
- * the node was given. */
+/* Whether a replaced output of the graph is as far off with the value that replaces it: then the node's
+ * inputs were at fault. */
 static bool is_off_replaced(const struct recording *record, const struct replacement *by)
 {
     const Onnx__GraphProto *graph = record->test->index.model->graph;

@@ -24,10 +24,8 @@ static const char *cure_text(struct examination *look, const struct param_change
     return arena_printf(look->arena, "%s=%s", change->param->name, change->value);
 }
 
-/*
- * Other elements of an input are other data. Where several nodes fail together, which depends on what their
- * values happen to be (a tie, say), a cure by such elements proves little.
- */
+/* Whether the change only gives an input other elements, which is other data. Where several nodes fail
+ * together, that may depend on their values (a tie, for example), so such a cure proves little. */
 static bool is_other_data(const struct examination *look, const struct param_change *change)
 {
     const struct model *part = test_case_model(look->sets[0], NULL);
@@ -97,8 +95,8 @@ static bool fix_network(struct examination *look, const struct param_change *con
     return fits;
 }
 
-/* By the cure that is named or, where the network cannot take that, by another one of the same parameter that
- * leaves the shape of the answer as it is. */
+/* Changes the network by the cure that is named or, if that does not fit into it, by another cure of the same
+ * parameter that keeps the shape of the answer. */
 static void fix_parameter(struct examination *look, const struct param_evidence *chosen)
 {
     const struct param_change *change = &look->changes.items[chosen->best];
@@ -111,7 +109,7 @@ static void fix_parameter(struct examination *look, const struct param_evidence 
     }
 }
 
-/* No parameter that was tried matters. With nothing but unclear answers nobody knows. */
+/* Whether no parameter that was tried matters. If all answers were unclear, that is not known. */
 static void name_operator(struct examination *look)
 {
     size_t keeps = 0, unclear = 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often other values are chosen, when those chosen do not cure together. */
+/* How many times other values are tried when the chosen ones do not cure together. */
 enum { ROUNDS = 8, PAIRS = 400 };
 
 /* One change a parameter. */
@@ -98,7 +98,7 @@ static bool narrow(struct several *several)
     return found;
 }
 
-/* Where all changes at once never cure, perhaps because they cannot all be made: two at a time. */
+/* Tries two changes at a time, where all at once never cure, perhaps because they cannot all be made. */
 static bool pair(struct several *several)
 {
     const struct examination *look = several->look;

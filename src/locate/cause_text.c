@@ -12,7 +12,7 @@ static void put_value(struct str *out, const char *parameter, const char *value)
         str_printf(out, "%s=%s", parameter, value);
 }
 
-/* The conditions that are not the default, at most two: the others are in the JSON. */
+/* Adds conditions that differ from the default, at most two; JSON has all of them. */
 static void put_conditions(const struct examination *look, const struct params_evidence *evidence,
                            struct str *out)
 {

@@ -84,7 +84,7 @@ enum finding_class classify_verdict(const struct verdict *verdict)
     return verdict->by_vote && answered ? FINDING_UNKNOWN : classify_kind(verdict->kind);
 }
 
-/* Types that numbers of a network may leave: float32 is none of them. */
+/* Types that the numbers of a network may exceed; float32 is wide enough. */
 enum { limited_types = 1 << DTYPE_FLOAT16 | 1 << DTYPE_BFLOAT16 | 1 << DTYPE_INT8 | 1 << DTYPE_UINT8 };
 
 static void because(struct classification *made, const char *text)

@@ -29,8 +29,9 @@ static bool is_refusal(enum outcome outcome)
     return outcome == OUTCOME_REJECTED || outcome == OUTCOME_FAILED;
 }
 
-/* Where the failure is that there is no answer, an answer with an output of which ONNX says nothing is one.
- * Where it is a wrong form, any of the right form is, also of no elements, or none that can be judged. */
+/* Whether the answer counts as cured although it cannot be judged. Where the failure is that there is no
+ * answer, any answer cures; where it is a wrong form, any answer of the right form does, even without
+ * elements. */
 static bool is_right(const struct examination *look, const struct verdict *verdict)
 {
     if (look->wrong && !look->numbers)
@@ -97,7 +98,7 @@ static bool has_elements(const struct expected *expected)
 
 /* --- The part as it is --- */
 
-/* How it fails on a set of data; untested when it does not. */
+/* How the part fails on a set of data; untested when it does not fail. */
 static enum verdict_kind failure_on(struct examination *look, const struct test_case *part,
                                     struct expected *expected)
 {
@@ -229,9 +230,10 @@ enum cause_end examination_try(struct examination *look, const struct param_chan
             break;
     }
     expected_release(&first);
-    /* An answer that is the same for all data may be right by chance, and an engine that died before may
-     * survive by chance. It is no chance when another spelling is answered that was refused before, nor when
-     * an answer has the right form where every data gives the same answer anyway. */
+    /* Whether the cure may be accidental: an answer that is the same for all data may happen to be right, and
+     * an engine that ended before may happen to survive. It is not accidental when another spelling is
+     * answered that was refused before, nor when only the form was wrong and every data gives the same answer
+     * anyway. */
     bool by_chance = !depends && (look->wrong || count > 1 || !changes[0]->synonym) &&
                      (look->numbers || look->dies || !look->idle);
     return end == CHANGE_CURES && by_chance ? CHANGE_UNCLEAR : end;

@@ -22,13 +22,13 @@ struct examination {
     struct test_case *sets[EXAMINATION_SETS];
 
     struct expected expected;  /* of the part as it is, on the data at hand */
-    bool wrong, dies, refuses; /* how the part as it is fails; an engine that overwrites its memory may do
-                                  now this, now that */
+    bool wrong, dies, refuses; /* how the unchanged part fails; an engine that overwrites its memory may fail
+                                  in a different way each time */
     bool numbers;              /* the answer on the data at hand has the right form, but wrong numbers */
     bool idle;                 /* the right answer has elements, and they are the same on all sets */
     bool broken;               /* the engine cannot be run any more */
 
-    struct param_changes changes; /* those of parameters, then those of type and size */
+    struct param_changes changes; /* the changes: those of parameters first, then those of type and size */
     size_t n_params;              /* of the first kind */
     enum cause_end *ends;         /* of each change */
     double *apart;                /* of each change: how far the right answer is from that of the part */

@@ -160,7 +160,7 @@ enum fault_search_weight fault_search_weigh(struct fault_search *search, size_t 
     return more && !others_are_wrong(search) ? WEIGHT_TOGETHER : WEIGHT_SPARE;
 }
 
-/* What `nodes` go wrong at is one of them, whose value is wrong on the inputs shown. */
+/* The one of `nodes` at which they go wrong: its value is wrong on the inputs that were shown. */
 static void blame_at(struct settlement *settlement, const struct verdict *verdict, const size_t *nodes,
                      size_t count, size_t at)
 {
@@ -194,8 +194,8 @@ bool fault_search_blame(struct fault_search *search, struct settlement *settleme
     return weight == WEIGHT_FULL || weight == WEIGHT_TOGETHER;
 }
 
-/* A node that is not confirmed was broken by what comes behind it, maybe: only together with that it is to
- * blame. */
+/* A node that is not confirmed may be computed together with those behind it: then it is to blame only
+ * together with them. */
 bool fault_search_accuse(struct fault_search *search, struct settlement *settlement,
                          const struct verdict *verdict, size_t number)
 {
@@ -297,7 +297,8 @@ static bool names_others(const struct fault_search *search, const char *message,
     return others;
 }
 
-/* A part that is refused with another message than the whole is a guess, which the message may gainsay. */
+/* A part that is refused with another message than the whole is only a guess; the message of the whole may
+ * contradict it. */
 static int search_refused_otherwise(struct fault_search *search, const struct result *ended,
                                     struct settlement *settlement)
 {

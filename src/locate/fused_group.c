@@ -266,7 +266,8 @@ static void blame_shrunk(struct group_search *search, size_t *nodes, size_t size
     settlement_blame(settlement, verdict, nodes, size);
 }
 
-/* What an engine makes of a value's uses, wherever these are: two Casts that make one of the Cast before. */
+/* Tries a node with all users of its value, wherever they are: an engine may join two Casts with the Cast
+ * before them. */
 static bool find_around(struct group_search *search, size_t first, size_t end, struct settlement *settlement)
 {
     size_t n = node_count(search);
@@ -429,7 +430,7 @@ static bool judge_before(struct group_search *search, const bool *starts, size_t
     return bad || verdict_is(now.kind, CLASS_DOUBT);
 }
 
-/* From each node right before it, from all of these, from all before these. */
+/* Tries groups that begin at each direct predecessor, at all of them, and at all of their predecessors. */
 void fused_group_before(struct group_search *search, size_t number, struct node_group *group,
                         struct verdict *verdict)
 {

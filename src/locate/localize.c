@@ -81,7 +81,7 @@ static void keep_verdict(struct localizing *localizing, size_t number, const str
     node->wrong = verdict->wrong;
     node->total = verdict->total;
     enum heard heard = verdict_row(verdict->kind)->heard;
-    /* What the engine replaces by a constant is judged by those who use it. */
+    /* A value that the engine replaces by a constant is judged by the nodes that use it. */
     localizing->result->n_judged +=
         heard == HEARD_JUDGED || heard == HEARD_FINDING || node_is_folded(&localizing->search.record, number);
     if (!verdict_is(verdict->kind, CLASS_NOTHING)) {
@@ -522,7 +522,7 @@ static int localize_answer(struct localizing *localizing, struct error *err)
         conclude_rate(localizing);
     if (!localizing->result->local)
         return 0;
-    /* What was shown before the engine gave up stands. */
+    /* Values that the engine showed before it gave up still count. */
     if (!localizing->settlement.count && !search->spare.nodes && outcome != OUTCOME_OK)
         return fault_search_hidden(search, &localizing->settlement);
     if (localizing->settlement.count || (search->record.changed && outcome == OUTCOME_OK &&

@@ -107,7 +107,7 @@ int node_expect(struct recording *record, size_t number, bool loose, struct boun
     return status;
 }
 
-/* The weights of a large model are not all kept in memory because each was needed once. */
+/* Weights of a large model are released after use: not all of them fit into memory. */
 static void drop_weights(struct recording *record, size_t number)
 {
     const struct model_index *index = &record->test->index;

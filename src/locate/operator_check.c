@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Nodes whose models are tried that end with them, as each is a run of the engine and one of the reference.
- */
+/* How many nodes are checked by a model that ends with them: each costs a run of the engine and one of the
+ * reference. */
 enum { MAX_ENDS = 4 };
 
 /* An engine that shows no values gets every node of a model up to this size by itself. */
@@ -91,7 +91,8 @@ static int visit(void *context, struct recording *record, const struct memory_gr
         if (fault_search_accuse(&checking->search, &checking->check->found, &verdict, number) ||
             accuse_at_end(checking, number))
             return 1;
-        /* Right alone, or it is not sure that the engine had these values: neither to blame nor cleared. */
+        /* The node is right alone, or it is not certain that the engine had these values: it is neither to
+         * blame nor cleared. */
         checking->check->nodes[number].why = "it is outside its bound on the values shown, and right alone";
     }
     return 0;

@@ -124,7 +124,7 @@ static void marks_of(const struct param_evidence *one, bool marks[MARKS])
     const bool all[MARKS] = {
         one->by_synonym, /* the same node, spelled otherwise, cures */
         is_switch(one),
-        !(one->apart > 0), /* the same answer: by other nodes, or by another value as it happens */
+        !(one->apart > 0), /* the right answer stays the same: the value means the same, or happens to */
         one->by_default,
         !one->keeps && one->same_shape, /* every other value cures */
         one->same_shape,

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all values between the nodes of a model: with more, its nodes are not asked for one by one. */
+/* Bytes of all values between the nodes of a model. If they are more, its nodes are not asked for one by
+ * one. */
 static const size_t most_bytes = (size_t)1 << 30;
 
 enum answer {
@@ -197,7 +198,7 @@ static bool needs_kernel(const Onnx__NodeProto *node)
     return !node_is_constant(node);
 }
 
-/* An answer that did not come, or after a mishap, may be another one the next time. */
+/* Whether the answer may be another one the next time: there was none, or a mishap happened. */
 static struct known_answer ask_remembering(struct question *question, size_t number)
 {
     struct refusals *known = question->known;
@@ -215,7 +216,8 @@ static struct known_answer ask_remembering(struct question *question, size_t num
     return answer;
 }
 
-/* All nodes, as one that is refused alone with the message of the whole outweighs those that are lacking. */
+/* All nodes are asked for, because one that is refused alone with the message of the whole outweighs those
+ * that are lacking. */
 static enum answer ask_nodes(struct question *question)
 {
     const Onnx__GraphProto *graph = question->model->graph;
@@ -289,7 +291,7 @@ static int find_plain(const struct settle_case *which)
     return pool_plain(which->pool, which->engine);
 }
 
-/* By how the plain engine ends on the whole; a model of one node is that node alone. */
+/* Decides by how the plain engine ends on the whole model. A model of one node is that node alone. */
 static enum answer ask_by_whole(struct question *question, const struct result *whole)
 {
     struct known_answer answer = read_answer(question, whole, question->model);

@@ -17,8 +17,8 @@ static void shuffle(struct tensor *tensor, struct rng *rng)
     }
 }
 
-/* Numbers that are not whole get up to a half smaller, whole ones one smaller or, from 0 on down, one larger.
- */
+/* A fraction becomes up to a half smaller. A whole number becomes smaller by one, or larger by one if it is 0
+ * or negative. */
 static long double vary(long double value, enum dtype type, struct rng *rng)
 {
     if (!isfinite(value) || rng_chance(rng, 0.25))
@@ -28,7 +28,7 @@ static long double vary(long double value, enum dtype type, struct rng *rng)
     return fabsl(value) < 0x1p24L ? value + (value > 0 ? -1 : 1) : dtype_is_float(type) ? value / 2 : value;
 }
 
-/* Each element one of those at hand, or near it. */
+/* Each element becomes one of the given elements, or a number near it. */
 static void draw_again(struct tensor *tensor, const struct tensor *from, struct rng *rng)
 {
     for (size_t i = 0; i < tensor->count; i++)

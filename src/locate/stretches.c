@@ -25,8 +25,8 @@ struct stretch {
     size_t *from, n_from;   /* values at which it begins */
 };
 
-/* What a run told: of each value the hash, 0 where it was not shown; of each node whether it was judged,
- * alone or in a stretch, and is right. */
+/* What a run told: the hash of each value, 0 where it was not shown; and of each node, whether it was judged
+ * to be right, alone or in a stretch. */
 struct told {
     const uint64_t *shown;
     const bool *right;

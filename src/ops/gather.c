@@ -335,7 +335,8 @@ static void one_hot_fill(struct bounded *out, const struct bounded *indices, con
     }
 }
 
-/* By the two values, which are the only data: sums of what arrives where each was put. */
+/* The derivatives by the two values, which are the only data: each is the sum of the derivatives that arrive
+ * where that value was put. */
 static int gradient_one_hot(struct op_gradient *g)
 {
     const struct bounded *indices = g->call->inputs[0], *out = &g->call->outputs[0];
