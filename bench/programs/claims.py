@@ -18,7 +18,7 @@ import tempfile
 
 import numpy
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, shape_inference
 
 # The setting that leaves the graph as it is written.
 PLAIN = {"onnxruntime": "opt=none", "opencv": "fusion=off", "torch": "mode=eager"}
@@ -144,7 +144,7 @@ def claims_of_values(case):
     row = case.of(case.finding["engine"])
     found = re.search(r" gives (\S+) instead of (\S+)( \(pass.*)?$", case.title)
     if found and case.finding["kind"] in ("wrong", "nan"):
-        shown = re.search(r" is (\S+), expected (\S+?)[,; ]", row["text"])
+        shown = re.search(r" is (\S+), expected (\S+?)[,:;]? ", row["text"])
         yield f"'gives {found[1]} instead of {found[2]}', and it says: {row['text'][:120]}", bool(shown) and near(found[1], shown[1]) and near(found[2], shown[2])
     for wrong, total in re.findall(r"(\d+) of (\d+) elements are wrong", case.head):
         yield f"{wrong} of {total} elements are wrong, and it says: {row['text'][:120]}", f"{wrong} of {total}" in row["text"]
@@ -168,6 +168,9 @@ def run_changed(case, change):
         with open(os.path.join(data, f"input_{len(inputs)}.pb"), "rb") as file:
             inputs.append(onnx.load_tensor(file))
     if not change(model, inputs):
+        return None
+    model = shape_inference.infer_shapes(model)
+    if not all(one.type.tensor_type.HasField("shape") for one in model.graph.output):
         return None
     with tempfile.TemporaryDirectory() as scratch:
         onnx.save(model, os.path.join(scratch, "model.onnx"))

@@ -133,20 +133,40 @@ static bool is_before(const char *a, const char *b)
     return !*a && *b;
 }
 
-/* The engine at fault, where it is the system's own, in its place among the releases that were fetched. */
+/* What the system's own release says, in its place among those that were fetched; once. */
 static void note_own(struct past *past, const struct engine_info *engine, enum verdict_kind kind)
 {
+    size_t at = 0;
     if (label_parse(engine->label).version.length || !engine->version || !*engine->version)
         return;
-    size_t at = 0;
     for (size_t i = 0; i < past->count; i++) {
         struct label_part release = label_parse(past->history[i].engine).version;
-        if (is_before(arena_printf(&past->arena, "%.*s", (int)release.length, release.text), engine->version))
+        const char *text = arena_printf(&past->arena, "%.*s", (int)release.length, release.text);
+        if (text_equal(text, engine->version))
+            return;
+        if (is_before(text, engine->version))
             at = i + 1;
     }
     memmove(&past->history[at + 1], &past->history[at], (past->count - at) * sizeof *past->history);
-    past->history[at] = (struct bundle_history){engine->label, verdict_name(kind), engine->version};
+    past->history[at] = (struct bundle_history){arena_strdup(&past->arena, engine->label), verdict_name(kind),
+                                                arena_strdup(&past->arena, engine->version)};
     past->count++;
+}
+
+/* Runs the case on the system's own release, where a fetched one is at fault. */
+static void try_own(struct past *past, const struct follow_up_options *options, const struct trial_done *done,
+                    const struct given_label *label)
+{
+    struct panel panel;
+    struct trial_done own;
+    struct given_labels labels = {.items = &label, .count = 1};
+    if (panel_open(&panel, options->registry, &labels, &(struct pool_options){0}, NULL) == 0 &&
+        panel_add_reference(&panel, options->registry, NULL) == 0 &&
+        try_once(&panel, NULL, done->test, &own, NULL) == 0) {
+        note_own(past, panel_engine(&panel, 0), own.judgement.verdicts[0].kind);
+        trial_done_release(&own);
+    }
+    panel_close(&panel);
 }
 
 static void note_stretches(struct past *past, const struct bisect *bisect, const char *label)
@@ -188,6 +208,8 @@ static void look_back(struct past *past, const struct follow_up_options *options
     if (bisect_run(&bisect, done->test, &how, NULL) == 0) {
         note_stretches(past, &bisect, label);
         note_own(past, engine_of(options), done->judgement.verdicts[0].kind);
+        if (label_parse(label).version.length)
+            try_own(past, options, done, how.engine);
     }
     bisect_release(&bisect);
 }
