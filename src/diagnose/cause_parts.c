@@ -21,10 +21,15 @@ static bool are_mates(const struct op *a, const struct op *b)
            (has_parameter(a, "keepdims") && has_parameter(b, "keepdims"));
 }
 
+bool cause_is_function(const struct op *op)
+{
+    return op->work == WORK_ELEMENTS && op->inputs.most == 1;
+}
+
 const char *cause_mates(const char *name)
 {
     const struct op *op = op_find(name);
-    if (!op || !op->eval || (op->work == WORK_ELEMENTS && op->inputs.most == 1))
+    if (!op || !op->eval || cause_is_function(op))
         return name;
     for (size_t i = 0; i < op_count(); i++)
         if (are_mates(op_at(i), op))
@@ -99,6 +104,8 @@ static uint64_t facts_of_operator(const struct cause_subject *subject, const cha
         facts |= EVIDENCE(BROADCASTS);
     if (op && (op->flags & OP_VECTORS) && !(subject->facts & EVIDENCE(NAMES_SEVERAL)))
         facts |= EVIDENCE(READS_VECTORS);
+    if (op && cause_is_function(op))
+        facts |= EVIDENCE(IS_FUNCTION);
     if (op && op->slope == SLOPE_EVERYWHERE)
         facts |= EVIDENCE(KEEPS_NAN);
     if (has_parameter(op, "kernel_shape") && has_parameter(op, "pads") &&
@@ -205,13 +212,32 @@ void cause_owner_kind(struct str *out, const struct cause_subject *subject)
     str_add(out, cause_mates(subject->evidence->owner));
 }
 
-static bool is_flag(const struct finding_evidence *evidence)
+/* The row of the parameter to blame; NULL when the operator's row has none of the name. */
+static const struct op_param *parameter_of(const struct finding_evidence *evidence)
 {
     const struct op *op = op_find(evidence->owner);
     for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
         if (text_equal(param->name, evidence->parameter))
-            return param->legal && text_equal(param->legal, "0|1");
-    return false;
+            return param;
+    return NULL;
+}
+
+static bool is_flag(const struct finding_evidence *evidence)
+{
+    const struct op_param *param = parameter_of(evidence);
+    return param && param->legal && text_equal(param->legal, "0|1");
+}
+
+/* Whether the value is a text of which no list tells what it may be: an equation, with letters of chance. */
+static bool is_free_text(const struct finding_evidence *evidence)
+{
+    const struct op_param *param = parameter_of(evidence);
+    return param && param->kind == PARAM_STRING && !param->legal;
+}
+
+void cause_spoiler(struct str *out, const struct cause_subject *subject)
+{
+    str_add(out, cause_mates(subject->evidence->spoiler));
 }
 
 void cause_parameter_name(struct str *out, const struct cause_subject *subject)
@@ -225,6 +251,8 @@ void cause_parameter(struct str *out, const struct cause_subject *subject)
 {
     const char *value = subject->evidence->value;
     cause_parameter_name(out, subject);
+    if (is_free_text(subject->evidence))
+        return;
     if (subject->facts & EVIDENCE(IS_AXES)) /* another experiment tells whether their sign matters */
         str_add(out, strchr(value, ',') ? " of several" : "");
     else if (isalpha((unsigned char)*value) || is_flag(subject->evidence))

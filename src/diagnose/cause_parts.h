@@ -24,6 +24,7 @@ enum cause_fact {
     ON_OPERANDS,              /* it works on the elements of several operands */
     BROADCASTS,               /* it does, and each of them may be broadcast: Add, Less, Max */
     READS_VECTORS,            /* a tensor of one dimension is a vector to it: MatMul */
+    IS_FUNCTION,              /* of single elements of one operand: Exp, LeakyRelu */
     KEEPS_NAN,                /* its formula has no kinks and compares nothing, so that it keeps NaN */
     COUNTS_WINDOWS,           /* convolutions and pools, which have one rule for how many windows there are */
     OWNS_PARAMETER,           /* the operator that is blamed has the parameter to blame */
@@ -56,6 +57,10 @@ void cause_subject_init(struct cause_subject *subject, const struct signature *s
  */
 const char *cause_mates(const char *op);
 
+/* Whether the operator is a function of single elements of one operand. */
+struct op;
+bool cause_is_function(const struct op *op);
+
 /* A part of a key. It may append nothing. */
 typedef void cause_part(struct str *out, const struct cause_subject *subject);
 
@@ -79,6 +84,7 @@ cause_part cause_constant;       /* the element type of the constant */
 cause_part cause_operators;      /* all operators that are blamed, without their bodies */
 cause_part cause_main_operators; /* those of them that do most of the work */
 cause_part cause_taker;          /* the operator that takes computed constants */
+cause_part cause_spoiler;        /* the operator that overwrites what it reads, and those computed alike */
 cause_part cause_scalar;         /* that the result is a scalar */
 
 #endif

@@ -28,6 +28,7 @@ enum evidence_bit {
     CURED_OTHER_TYPE,    /* the same in another element type */
     CURED_CAST,          /* a constant of integers that is cast from floats */
     CURED_FROZEN,        /* the second input as a constant, while the first is not */
+    CURED_COPIED,        /* a copy in place of an operand that others read as well (diagnose/spoiled.h) */
     CURED_COLUMNS,       /* none: the answer is what would be right for columns in place of lists */
     CURED_MADE_LISTS,    /* rows or columns in the place of lists that nodes make */
     CURED_DEEPER, /* one more dimension for all data, among which are lists; tried when nothing else cures */
@@ -37,6 +38,7 @@ enum evidence_bit {
     FAILS_ON_LISTS,     /* a cure is about lists, and unrelated operators fail on lists as well */
     FAILS_ON_CONSTANTS, /* the same for nodes that compute on constants alone */
     FAILS_ON_NAN,       /* the same for NaN */
+    FAILS_NARROWER,     /* functions of elements are computed in a narrower type (diagnose/narrower.h) */
     FAILS_ALWAYS,       /* the operator fails whatever its parameters */
     FAILS_TOGETHER,     /* several parameters cure only together, so that none alone is to blame */
     GIVES_CONSTANTS,    /* the model computes constants alone */
@@ -60,6 +62,7 @@ struct finding_evidence {
     const char *owner;     /* the operator that has it */
     const char *constant;  /* the element type of the constant that the failure needs, "uint8" */
     const char *computed;  /* the operator that takes a constant which the engine has to compute, "Gather" */
+    const char *spoiler;   /* the operator that overwrites what others read, too, "ScatterND" */
     const char *wanted;    /* the right element type of the first output that has a wrong one, "int32" */
     const char *made;      /* the element type that came in the place of the right one, "float32" */
     /* Of a model of several nodes: the signature of the first node that is at fault by itself

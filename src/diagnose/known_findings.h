@@ -19,8 +19,8 @@ int known_again(const struct known_issues *known, struct store *store, bool last
 
 /*
  * What a finding of the store is with these issues: where one explains it that the store does not know of,
- * its state, detail and status change, the latter to what *status then holds. Returns what the issue is called
- * (known_document), or NULL when none explains it.
+ * its state, detail and status change, the latter to what *status then holds. Returns what the issue is
+ * called (known_document), or NULL when none explains it.
  */
 const char *known_now(const struct known_issues *known, struct store *store, struct stored *stored,
                       struct str *status);

@@ -3,6 +3,8 @@
 #include "diagnose/changed_case.h"
 #include "diagnose/constants.h"
 #include "diagnose/lists.h"
+#include "diagnose/narrower.h"
+#include "diagnose/spoiled.h"
 #include "diagnose/unrelated.h"
 
 #define B(bit) EVIDENCE(bit)
@@ -44,6 +46,10 @@ static const struct cause_row rows[] = {
 
     {ROW("fused"), .kins = ANSWER, .all = B(HAS_FUSION), .parts = {cause_fusion, cause_kernel}},
 
+    /* Whatever reads a value that an operator overwrites. */
+    {ROW("spoils"), .shows = CURED_COPIED, .ask = spoiled_operands, .of_base = true, .kins = NUMBERS,
+     .all = B(CURED_COPIED), .parts = {cause_spoiler}},
+
     /* Lists and constants on which unrelated operators fail as well. Two kinds of operators are left out:
      * those for which a list means a vector, and those with several operands, where a row may happen to fit
      * the others. */
@@ -65,6 +71,9 @@ static const struct cause_row rows[] = {
 
     {ROW("nan"), .shows = FAILS_ON_NAN, .ask = unrelated_fail_on_nan, .late = true, .kins = NUMBERS,
      .all = B(FAILS_ON_NAN) | B(KEEPS_NAN)},
+
+    {ROW("narrower"), .shows = FAILS_NARROWER, .ask = narrower_computed, .kins = NUMBERS,
+     .all = B(FAILS_NARROWER) | B(IS_FUNCTION), .parts = {cause_coarse_types}},
 
     /* The same case in another form. How the failure shows is accidental. */
     {ROW("computed constants"), .shows = CURED_COMPUTED, .ask = constants_computed, .all = B(CURED_COMPUTED),

@@ -650,6 +650,42 @@ static void test_store(void **state)
     assert_int_equal(file_remove_tree(folder, &err), 0);
 }
 
+/* TensorFlow.js 4.22.0 and OpenCV 5.0.0. */
+static void test_whatever_is_around(void **state)
+{
+    (void)state;
+    static const struct row spoilt[] = {
+        {"wrong|tfjs|ScatterND|f32||",
+         "{\"shown\": [\"copied\"], \"spoiler\": \"ScatterND\", \"parameter\": \"indices\", "
+         "\"value\": \"1,0\", \"owner\": \"ScatterND\"}"},
+        {"wrong|tfjs|Neg+Reshape+ScatterND|int||", "{\"shown\": [\"copied\"], \"spoiler\": \"ScatterND\"}"},
+        {"nan-lost|tfjs|ScatterND+Neg|f32||", "{\"shown\": [\"copied\"], \"spoiler\": \"ScatterND\"}"},
+    };
+    static const struct row narrow[] = {
+        {"wrong|opencv|Elu|f64||", "{\"shown\": [\"narrower\"], \"kernel\": \"ELU\"}"},
+        {"wrong|opencv|HardSigmoid|f64||",
+         "{\"shown\": [\"narrower\"], \"kernel\": \"HardSigmoid\", \"parameter\": \"beta\", "
+         "\"value\": \"left out\", \"owner\": \"HardSigmoid\"}"},
+    };
+    static const struct row letters[] = {
+        {"shape|tfjs|Einsum|any||",
+         "{\"parameter\": \"equation\", \"value\": \"yzu,u->z\", \"owner\": \"Einsum\"}"},
+        {"shape|tfjs|Einsum|any||",
+         "{\"parameter\": \"equation\", \"value\": \"ncfg,fch->hg\", \"owner\": \"Einsum\"}"},
+    };
+    static const struct row others[] = {
+        {"wrong|opencv|Elu|f64||", "{\"shown\": [\"narrower\"], \"kernel\": \"ELU\"}"},
+        {"wrong|opencv|Einsum|f64||", "{\"shown\": [\"narrower\"], \"kernel\": \"Einsum\"}"},
+        {"wrong|opencv|LRN|f64||", "{\"kernel\": \"LRN\"}"},
+        {"wrong|tfjs|ScatterND|f32||", "{\"shown\": [\"copied\"], \"spoiler\": \"ScatterND\"}"},
+        {"wrong|tfjs|Neg|f32||", "{\"shown\": [\"copied\"], \"spoiler\": \"Neg\"}"},
+    };
+    same(spoilt, COUNT(spoilt));
+    same(narrow, COUNT(narrow));
+    same(letters, COUNT(letters));
+    apart(others, COUNT(others));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -665,6 +701,7 @@ int main(void)
         cmocka_unit_test(test_other_bugs),
         cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_one_kernel),
+        cmocka_unit_test(test_whatever_is_around),
         cmocka_unit_test(test_former_text),
         cmocka_unit_test(test_mates),
         cmocka_unit_test(test_store),

@@ -1,8 +1,11 @@
 /* Forms of cases for experiments with constants, and the cases that are tried elsewhere. */
 #include "diagnose/constants.h"
+#include "diagnose/narrower.h"
+#include "diagnose/spoiled.h"
 #include "diagnose/unrelated.h"
 #include "locate/expected.h"
 #include "model/build.h"
+#include "ops/op.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -220,14 +223,64 @@ static void test_unrelated(void **state)
     }
 }
 
+/* x is read by two nodes, and what is made of it may be a view: each node gets copies in turn, and the case
+ * means the same. */
+static void test_copied(void **state)
+{
+    (void)state;
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    add_input(test, model);
+    add_node(model, "Identity", "x", NULL, "view");
+    add_node(model, "Neg", "view", NULL, "n");
+    add_node(model, "Exp", "n", NULL, "e");
+    add_node(model, "Add", "e", "x", "y");
+    model_add_output(model, "y", DTYPE_FLOAT, &matrix);
+    long double right = first_element(test);
+    for (size_t node = 0; node < 4; node++) {
+        struct test_case *copied = spoiled_copied(test, node);
+        assert_non_null(copied);
+        const struct model *changed = test_case_model(copied, NULL);
+        assert_true(changed->graph->n_node > model->graph->n_node);
+        assert_int_equal(copied->n_inputs, 2);
+        assert_true(first_element(copied) == right);
+        test_case_free(copied);
+    }
+    test_case_free(test);
+}
+
+/* What one node alone reads is not copied. */
+static void test_not_shared(void **state)
+{
+    (void)state;
+    struct model *model = model_new(OPSET);
+    struct test_case *test = test_case_new(model);
+    add_input(test, model);
+    add_node(model, "Neg", "x", NULL, "n");
+    add_node(model, "Exp", "n", NULL, "y");
+    model_add_output(model, "y", DTYPE_FLOAT, &matrix);
+    assert_null(spoiled_copied(test, SIZE_MAX));
+    test_case_free(test);
+}
+
+/* The functions that are asked about have other results in double than a float32 can hold. */
+static void test_narrower(void **state)
+{
+    (void)state;
+    struct test_case *wide = narrower_case(op_find("Exp"), DTYPE_DOUBLE);
+    assert_non_null(wide);
+    long double value = first_element(wide);
+    assert_true((double)value == exp(1.3) && (double)(float)value != (double)value);
+    test_case_free(wide);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fed),
-        cmocka_unit_test(test_folded),
-        cmocka_unit_test(test_folded_for_one),
-        cmocka_unit_test(test_opened),
-        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_fed),        cmocka_unit_test(test_copied),
+        cmocka_unit_test(test_not_shared), cmocka_unit_test(test_narrower),
+        cmocka_unit_test(test_folded),     cmocka_unit_test(test_folded_for_one),
+        cmocka_unit_test(test_opened),     cmocka_unit_test(test_variables),
         cmocka_unit_test(test_unrelated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
