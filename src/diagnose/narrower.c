@@ -61,7 +61,7 @@ static bool is_narrow(const struct trial_done *done)
 static bool computes_narrow(const struct experiment *how, const struct op *op)
 {
     struct trial_done done;
-    if (!experiment_right(how, narrower_case(op, DTYPE_FLOAT)) ||
+    if (!experiment_ask_right(how, narrower_case(op, DTYPE_FLOAT)) ||
         !experiment_try(how, narrower_case(op, DTYPE_DOUBLE), false, &done))
         return false;
     bool narrow = is_narrow(&done);

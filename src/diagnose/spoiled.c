@@ -123,10 +123,10 @@ struct test_case *spoiled_copied(const struct test_case *test, size_t node)
 bool spoiled_operands(const struct experiment *how)
 {
     const struct model *model = test_case_model(how->base, NULL);
-    if (!how->of_numbers || !experiment_right(how, spoiled_copied(how->base, SIZE_MAX)))
+    if (!how->of_numbers || !experiment_ask_right(how, spoiled_copied(how->base, SIZE_MAX)))
         return false;
     for (size_t i = model->graph->n_node; i-- > 0;) /* a copy further in front helps as well */
-        if (experiment_right(how, spoiled_copied(how->base, i))) {
+        if (experiment_ask_right(how, spoiled_copied(how->base, i))) {
             struct arena *arena = &how->evidence->arena;
             how->evidence->spoiler = arena_strdup(arena, op_title(model->graph->node[i]));
             return true;

@@ -100,7 +100,48 @@ static bool is_type(const Onnx__AttributeProto *a)
     return strcmp(a->name, "to") == 0 || strcmp(a->name, "dtype") == 0;
 }
 
-/* "axis=-1", "strides left out": the parameter to blame. */
+/* The value that is given for a parameter which is an input; NULL: none is, or it is no input. */
+static const char *given_input(const Onnx__NodeProto *node, const char *name)
+{
+    const struct op *op = op_find(op_title(node));
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (param->kind == PARAM_INPUT && text_equal(param->name, name) && param->input < node->n_input &&
+            *node->input[param->input])
+            return node->input[param->input];
+    return NULL;
+}
+
+static void add_elements(struct str *out, const struct tensor *tensor)
+{
+    str_add(out, tensor->shape.rank ? "[" : "");
+    for (size_t i = 0; i < tensor->count; i++)
+        str_printf(out, "%s%Lg", i ? ", " : "", tensor_get(tensor, i));
+    str_add(out, tensor->shape.rank ? "]" : "");
+}
+
+/* "axes=[0, 1]", of few numbers; of others, and of what nodes make, nothing. */
+static void add_input(struct str *items, const struct blamed *b, const char *name, const char *value)
+{
+    enum { FEW = 6 };
+    const struct test_case *test = b->which->test;
+    struct tensor constant = {0};
+    const struct tensor *tensor = NULL;
+    for (size_t i = 0; i < b->model->graph->n_initializer && !tensor; i++)
+        if (text_equal(b->model->graph->initializer[i]->name, value) &&
+            !model_tensor_read(b->model->graph->initializer[i], &constant, NULL))
+            tensor = &constant;
+    for (size_t i = 0; i < test->n_inputs && !tensor; i++)
+        if (test->inputs[i].kind == VALUE_TENSOR && text_equal(test->inputs[i].name, value))
+            tensor = &test->inputs[i].tensors[0];
+    if (tensor && tensor->type != DTYPE_STRING && tensor->count <= FEW) {
+        next_item(items);
+        str_printf(items, "%s=", name);
+        add_elements(items, tensor);
+    }
+    tensor_release(&constant);
+}
+
+/* "axis=-1", "axes=[0, 1]", "strides left out": the parameter to blame. */
 static void add_attributes(struct str *items, const struct blamed *b, const struct bundle_shown *shown)
 {
     const Onnx__NodeProto *node = blamed_node(b, 0);
@@ -114,7 +155,10 @@ static void add_attributes(struct str *items, const struct blamed *b, const stru
         next_item(items);
         add_attribute(items, a);
     }
-    if (!found && node && has_parameter(node, shown->parameter)) {
+    const char *given = !found && node ? given_input(node, shown->parameter) : NULL;
+    if (given) {
+        add_input(items, b, shown->parameter, given);
+    } else if (!found && node && has_parameter(node, shown->parameter)) {
         next_item(items);
         str_printf(items, "%s left out", shown->parameter);
     }
