@@ -281,6 +281,8 @@ static void add_sentences(struct str *out, const char *text)
         if (line.length > MOST && end)
             break;
     }
+    while (end && line.data[end - 1] == ' ')
+        end--;
     str_append(out, line.data, end);
     str_release(&line);
 }
