@@ -9,6 +9,7 @@
 #include "diagnose/known_findings.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
+#include "locate/classify.h"
 #include "locate/traced_case.h"
 #include "reduce/reduce.h"
 #include "reduce/subject.h"
@@ -386,6 +387,7 @@ static int write_finding(const struct follow_up_options *options, const struct t
 /* The finding that is already there under this signature, if any. */
 struct present {
     bool bundled, known; /* known: written up elsewhere */
+    bool counted;        /* it is not listed apart (finding_is_apart) */
     int64_t nodes;
     char name[SIGNATURE_NAME_SIZE], same_as[SIGNATURE_TEXT_SIZE];
 };
@@ -396,6 +398,7 @@ static int note_present(void *context, const struct stored *stored, struct error
     (void)err;
     present->bundled = *stored->bundle != '\0';
     present->known = stored->state == STATE_KNOWN;
+    present->counted = !finding_is_apart(stored->class);
     present->nodes = stored->nodes;
     snprintf(present->name, sizeof present->name, "%s", stored->name);
     snprintf(present->same_as, sizeof present->same_as, "%s", stored->same_as);
@@ -437,6 +440,23 @@ static int look_up(const struct follow_up_options *options, const struct trial_d
     int status = known_mark(known_of(options), options->store, signature->text, &facts, err);
     facts_release(&facts);
     return status;
+}
+
+/*
+ * The class of a finding that was followed up. It is listed apart only if the case was so before it was
+ * reduced, is so now, and no other release computes it rightly.
+ */
+static const char *kept_class(const struct follow_up_options *options, const char *from,
+                              const struct trial_done *done, const struct past *past)
+{
+    enum finding_class class = classify_verdict(&done->judgement.verdicts[0]);
+    struct present before;
+    bool bug = find_present(options->store, from, &before, NULL) || before.counted;
+    for (size_t i = 0; i < past->count; i++) {
+        enum verdict_kind kind;
+        bug |= verdict_parse(past->history[i].verdict, &kind) && verdict_is(kind, CLASS_AGREES);
+    }
+    return finding_class_row(finding_class_row(class)->apart && bug ? FINDING_BUG : class)->word;
 }
 
 /* The smaller case as a finding. The title belongs to the caller, and must outlive the finding. */
@@ -483,9 +503,11 @@ static void take_title(const struct follow_up_options *options, const char *bund
 }
 
 static int store_kept(const struct follow_up_options *options, const char *from,
-                      const struct trial_done *done, const struct signature *signature, size_t nodes,
-                      bool known, struct error *err)
+                      const struct trial_done *done, const struct follow_up_done *kept, bool known,
+                      const struct past *past, struct error *err)
 {
+    const struct signature *signature = &kept->signature;
+    size_t nodes = kept->nodes_after;
     struct finding finding;
     struct str title;
     str_init(&title);
@@ -493,6 +515,7 @@ static int store_kept(const struct follow_up_options *options, const char *from,
     int status = kept_finding(options, done, signature, nodes, &title, &finding, err);
     take_title(options, bundle, &title);
     finding.title = title.data;
+    finding.class = kept_class(options, from, done, past);
     struct settled settled = {/* a finding that is written up stays as it is */
                               .state = known ? STATE_UNCHANGED : STATE_BUNDLED,
                               .bundle = bundle,
@@ -502,6 +525,8 @@ static int store_kept(const struct follow_up_options *options, const char *from,
         status = strcmp(from, signature->text) == 0 ? 0 : store_add(options->store, &finding, NULL, err);
     if (status == 0)
         status = store_settle(options->store, signature->text, &settled, err);
+    if (status == 0)
+        status = store_describe(options->store, signature->text, finding.class, NULL, err);
     if (status == 0)
         status = look_up(options, done, signature, err);
     free(bundle);
@@ -547,9 +572,11 @@ static int hand_in_finding(const struct follow_up_options *options, const char *
     struct work_verdict *history = memory_zeroed(past.count + 1, sizeof *history);
     for (size_t i = 0; i < past.count; i++)
         history[i] = (struct work_verdict){past.history[i].engine, past.history[i].verdict};
+    struct finding kept = *finding;
+    kept.class = kept_class(options, from, trial, &past);
     struct work_outcome outcome = {.from = from,
                                    .state = STATE_BUNDLED,
-                                   .finding = finding,
+                                   .finding = &kept,
                                    .bundle = bundle,
                                    .folder = wanted ? &folder : NULL,
                                    .n_history = past.count,
@@ -616,7 +643,7 @@ static int bundle_it(const struct follow_up_options *options, const char *from,
     look_back(&past, options, trial);
     int status = write_finding(options, trial, &done->signature, &past, err);
     if (status == 0)
-        status = store_kept(options, from, trial, &done->signature, done->nodes_after, present.known, err);
+        status = store_kept(options, from, trial, done, present.known, &past, err);
     if (status == 0)
         status = keep_past(options, &done->signature, &past, err);
     if (status == 0)

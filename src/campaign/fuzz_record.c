@@ -104,7 +104,7 @@ uint64_t fuzz_judged(const struct fuzz_status *status)
     uint64_t fewest = 0, heard[HEARD_COUNT];
     for (size_t i = 0; i < status->judged_engines; i++) {
         count_heard(&status->engines[i], heard);
-        uint64_t judged = heard[HEARD_JUDGED] + heard[HEARD_FINDING];
+        uint64_t judged = heard[HEARD_JUDGED] + heard[HEARD_FINDING] + heard[HEARD_LENIENT];
         fewest = !i || judged < fewest ? judged : fewest;
     }
     return fewest;
@@ -114,7 +114,7 @@ static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, stru
 {
     uint64_t heard[HEARD_COUNT];
     count_heard(engine, heard);
-    if (heard[HEARD_JUDGED] || heard[HEARD_FINDING])
+    if (heard[HEARD_JUDGED] || heard[HEARD_FINDING] || heard[HEARD_LENIENT])
         return;
     if (heard[HEARD_UNJUDGED])
         standing_trouble(standing, "none of the %" PRIu64 " answers of %s could be judged",
@@ -126,7 +126,8 @@ static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, stru
 
 void fuzz_stands(const struct fuzz_status *status, struct standing *standing)
 {
-    for (size_t i = status->known; i < status->findings; i++)
+    size_t unknown = status->findings - status->known + (standing->strict ? status->apart : 0);
+    for (size_t i = 0; i < unknown; i++)
         standing_finding(standing);
     if (*status->stopped)
         standing_trouble(standing, "%s", status->stopped);
@@ -271,9 +272,13 @@ static int count_stored(void *context, const struct stored *stored, struct error
 {
     struct fuzz_status *status = context;
     (void)err;
+    status->waiting += stored->state == STATE_NEW;
+    if (finding_is_apart(stored->class)) {
+        status->apart += stored->state != STATE_KNOWN;
+        return 0;
+    }
     status->findings++;
     status->known += stored->state == STATE_KNOWN;
-    status->waiting += stored->state == STATE_NEW;
     enum verdict_kind kind;
     if (verdict_parse(stored->kind, &kind))
         status->kinds[kind]++;
@@ -286,7 +291,7 @@ static int count_stored(void *context, const struct stored *stored, struct error
 int fuzz_recount(struct fuzz_status *status, struct store *store, struct error *err)
 {
     struct store_filter all = {0};
-    status->findings = status->known = status->waiting = 0;
+    status->findings = status->known = status->waiting = status->apart = 0;
     memset(status->kinds, 0, sizeof status->kinds);
     for (size_t i = 0; i < status->n_engines; i++)
         status->engines[i].findings = 0;

@@ -119,7 +119,7 @@ static void list_row(struct table *table, const struct campaign_entry *entry,
     table_add(table, STYLE_PLAIN, "%s", made);
     table_add(table, STYLE_PLAIN, "%.0f", view->cases);
     table_add(table, STYLE_PLAIN, "%.0f", view->rate);
-    table_add(table, STYLE_PLAIN, "%zu", view->n_findings);
+    table_add(table, STYLE_PLAIN, "%zu", view->n_findings - view->apart);
     table_add(table, STYLE_PLAIN, "%zu", view->states[WORKER_ALIVE] + view->states[WORKER_STUCK]);
     table_add(table, STYLE_PLAIN, "%s", size.data);
     table_add(table, STYLE_PLAIN, "%s", campaign_state_words(view));
@@ -149,7 +149,7 @@ static void list_json(struct json *json, const struct campaign_entry *entry, con
     if (!trouble) {
         json_double(json, "cases", view->cases);
         json_double(json, "rate", view->rate);
-        json_int(json, "findings", (int64_t)view->n_findings);
+        json_int(json, "findings", (int64_t)(view->n_findings - view->apart));
         json_int(json, "workers", (int64_t)(view->states[WORKER_ALIVE] + view->states[WORKER_STUCK]));
         json_double(json, "bytes", view->bytes);
     }

@@ -103,12 +103,13 @@ static void add_next(struct str *text, const struct fuzz_status *status,
                    shared->campaign);
         return;
     }
-    if (status->findings)
+    bool any = status->findings || status->apart;
+    if (any)
         str_printf(text, "  next       'assay findings %s' lists the findings", status->folder);
     if (status->waiting)
         str_printf(text, ", 'assay report %s' writes up those not reduced yet (%zu)", status->folder,
                    status->waiting);
-    if (status->findings)
+    if (any)
         str_add(text, "\n");
 }
 
@@ -191,7 +192,7 @@ int campaign_run(struct fuzz_options *options, const struct common *common,
     options->watch = watch;
     options->context = &view;
     struct fuzz_status status = {0};
-    struct standing standing = {0};
+    struct standing standing = {.strict = common->strict};
     int result = finding_export_open(&export, files->junit, files->sarif, common->output, common->force, err);
     interrupt_block();
     if (!result) {

@@ -29,6 +29,7 @@ struct common {
     bool no_reference;
     bool second_opinion;
     bool force;
+    bool strict;
 };
 
 /* Rows for a command's option table; the settings must begin with a struct common named `common`. */
@@ -57,6 +58,9 @@ struct common {
 #define COMMON_REFERENCE(type)                                                                      \
     {0, "no-reference", OPTION_FLAG, NULL, offsetof(type, common.no_reference),                     \
      "do not use the reference engine: engines are judged only by vote"}
+#define COMMON_STRICT(type)                                                                         \
+    {0, "strict", OPTION_FLAG, NULL, offsetof(type, common.strict),                                 \
+     "also count as findings what is listed apart: forms that an engine says it does not take, forbidden models that it answers"}
 #define COMMON_SECOND_OPINION(type)                                                                 \
     {0, "second-opinion", OPTION_FLAG, NULL, offsetof(type, common.second_opinion),                 \
      "before an answer is called wrong, ask onnx-reference too (docs/engines/onnx-reference.md)"}

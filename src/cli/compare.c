@@ -45,6 +45,7 @@ static int describe_expected(const struct inputs *inputs, struct str *out, struc
 /* Reads the model and its inputs before any engine starts: what is wrong with them is the user's mistake. */
 static int open_model(struct compare_model *entry, const struct compare_settings *settings, struct error *err)
 {
+    entry->strict = settings->common.strict;
     if (model_open(&entry->model, entry->path, err))
         return -1;
     int status = inputs_from_settings(&entry->inputs, entry->model, &settings->inputs, err);
@@ -106,7 +107,7 @@ static void stand(const struct compare_model *models, size_t count, const char *
 static int report(const struct compare_model *models, size_t count, const struct session *session,
                   const struct compare_settings *settings, struct error *err)
 {
-    struct standing standing = {0};
+    struct standing standing = {.strict = settings->common.strict};
     struct str out;
     str_init(&out);
     stand(models, count, session->labels, &standing);
@@ -167,6 +168,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct compare_settings),
     COMMON_REFERENCE(struct compare_settings),
+    COMMON_STRICT(struct compare_settings),
     COMMON_INPUTS(struct compare_settings),
     COMMON_KNOWN(struct compare_settings),
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct compare_settings, rtol),

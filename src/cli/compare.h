@@ -30,6 +30,7 @@ struct compare_model {
     struct compare compare;
     bool classes;    /* labels are classes */
     char *described; /* the samples in words */
+    bool strict;     /* of --strict */
 };
 
 /* The answer about a model, of which the caller releases the scene. */

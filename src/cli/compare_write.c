@@ -60,7 +60,7 @@ void compare_answer(const struct compare_model *model, const char *const *labels
 {
     answer_scene_init(scene, &model->compare.verdicts, labels, model->path, model->described,
                       model->compare.samples);
-    scene->standing = (struct standing){0};
+    scene->standing = (struct standing){.strict = model->strict};
     compare_stands(&model->compare, labels, &scene->standing);
 }
 

@@ -341,7 +341,7 @@ static void write_junit(const struct conform *conform, const struct session *ses
 static int report(const struct conform *conform, const struct session *session,
                   const struct settings *settings, struct error *err)
 {
-    struct standing standing = {0};
+    struct standing standing = {.strict = settings->common.strict};
     struct str out;
     str_init(&out);
     conform_stands(conform, session->labels, &standing);
@@ -395,6 +395,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
+    COMMON_STRICT(struct settings),
     {'m', "match", OPTION_TEXT, "PATTERN", offsetof(struct settings, match),
      "only cases whose name matches, as in a shell"},
     COMMON_KNOWN(struct settings),

@@ -59,6 +59,20 @@ static void add_row(struct writer *writer, const char *indent, const struct stor
     str_release(&title);
 }
 
+/* What is listed apart (cause_is_apart) comes last. */
+static void list_causes(struct writer *writer, bool apart)
+{
+    for (size_t i = 0; i < writer->causes.count; i++) {
+        const struct finding_cause *cause = &writer->causes.items[i];
+        if (cause_is_apart(cause) != apart)
+            continue;
+        add_row(writer, "", &cause->lead->stored, cause->count, cause->seen);
+        for (const struct cause_variant *one = cause->first; one && writer->all; one = one->next)
+            if (one != cause->lead)
+                add_row(writer, "  ", &one->stored, 0, one->stored.count);
+    }
+}
+
 static void list_text(struct writer *writer)
 {
     const struct finding_causes *causes = &writer->causes;
@@ -68,13 +82,8 @@ static void list_text(struct writer *writer)
         return;
     table_init(&writer->table, "lrrrllll");
     table_head(&writer->table, "finding|variants|seen|nodes|class|status|engine|what");
-    for (size_t i = 0; i < causes->count; i++) {
-        const struct finding_cause *cause = &causes->items[i];
-        add_row(writer, "", &cause->lead->stored, cause->count, cause->seen);
-        for (const struct cause_variant *one = cause->first; one && writer->all; one = one->next)
-            if (one != cause->lead)
-                add_row(writer, "  ", &one->stored, 0, one->stored.count);
-    }
+    list_causes(writer, false);
+    list_causes(writer, true);
     table_print(&writer->table, writer->out, writer->colour, 0);
     str_printf(writer->out, "\n%zu finding%s", causes->n_findings, causes->n_findings == 1 ? "" : "s");
     if (causes->n_findings != causes->count)
@@ -257,6 +266,7 @@ static void json_cause(struct json *json, const struct finding_cause *cause)
     json_string(json, "cause", cause->key);
     json_string(json, "name", cause->lead->stored.name);
     json_int(json, "count", cause->seen);
+    json_bool(json, "apart", cause_is_apart(cause));
     json_array(json, "variants");
     for (const struct cause_variant *one = cause->first; one; one = one->next)
         json_string(json, NULL, one->stored.name);

@@ -78,9 +78,14 @@ static int add_label(void *context, const struct stored_engine *engine, struct e
 }
 
 /* Writes findings/README.md, the table of contents. */
+struct index {
+    struct str counted, apart; /* rows; apart: of what is not counted (finding_is_apart) */
+};
+
 static int index_row(void *context, const struct stored *stored, struct error *err)
 {
-    struct str *out = context;
+    struct index *index = context;
+    struct str *out = finding_is_apart(stored->class) ? &index->apart : &index->counted;
     (void)err;
     bool linked = *stored->bundle && finding_name_is_plain(stored->name);
     str_add(out, linked ? "| [" : "| ");
@@ -108,14 +113,24 @@ static const char index_head[] = "# Findings\n\n";
 
 static int write_index(struct store *store, const struct folder *folder, struct error *err)
 {
+    static const char columns[] =
+        "| finding | seen | nodes | class | engine | known | what |\n|---|---|---|---|---|---|---|\n";
+    struct index index;
     struct str out;
     str_init(&out);
-    str_printf(
-        &out, "%s| finding | seen | nodes | class | engine | known | what |\n|---|---|---|---|---|---|---|\n",
-        index_head);
-    int status = store_list(store, &(struct store_filter){0}, index_row, &out, err);
+    str_init(&index.counted);
+    str_init(&index.apart);
+    int status = store_list(store, &(struct store_filter){0}, index_row, &index, err);
+    str_printf(&out, "%s%s%s", index_head, columns, index.counted.data);
+    if (index.apart.length)
+        str_printf(&out,
+                   "\n## Apart\n\nForms that an engine says it does not take and takes nowhere, and models "
+                   "that ONNX forbids and an engine answers. They are not counted.\n\n%s%s",
+                   columns, index.apart.data);
     if (status == 0)
         status = output_own_write(folder, "findings/README.md", index_head, out.data, out.length, err);
+    str_release(&index.counted);
+    str_release(&index.apart);
     str_release(&out);
     return status;
 }

@@ -169,6 +169,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
     COMMON_REFERENCE(struct settings),
+    COMMON_STRICT(struct settings),
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "the campaign's folder: new or empty; an existing campaign is resumed"},
     SHARED_OPTIONS(struct settings, "search", "samples", "500"),

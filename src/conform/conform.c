@@ -71,6 +71,11 @@ bool conform_is_beyond_rounding(const struct conform_result *result)
            verdict_is_finding(result->judged->verdict.kind);
 }
 
+bool conform_is_apart(const struct conform_result *result)
+{
+    return result->judged && verdict_is(result->judged->verdict.kind, CLASS_APART);
+}
+
 static void case_stands(const struct conform_result *result, const char *name, const char *label,
                         struct standing *standing)
 {
@@ -84,6 +89,8 @@ static void case_stands(const struct conform_result *result, const char *name, c
                          name, label);
     else if (result->verdict == CONFORM_UNDECIDED)
         standing_trouble(standing, "%s on %s: %.1000s", name, label, message);
+    else if (conform_is_apart(result) && !standing->strict)
+        return; /* as what it does not support */
     else if ((conform_is_finding(result->verdict) || conform_is_beyond_rounding(result)) &&
              !(result->judged && result->judged->accepted))
         standing_finding(standing);
@@ -110,7 +117,7 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
         for (size_t i = 0; i < conform->suite->count; i++) {
             const struct conform_result *result = conform_at(conform, i, engine);
             case_stands(result, conform->suite->cases[i].name, labels[engine], standing);
-            ran += !conform_is(result->verdict, CLASS_LACK | CLASS_TROUBLE) &&
+            ran += !conform_is(result->verdict, CLASS_LACK | CLASS_TROUBLE) && !conform_is_apart(result) &&
                    result->verdict != CONFORM_NOT_RUNNABLE;
         }
         if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])

@@ -104,6 +104,10 @@ bool conform_is_unjudged(const struct conform_result *result);
  */
 bool conform_is_beyond_rounding(const struct conform_result *result);
 
+/* Whether the judge says that the engine does not take a form (CLASS_APART), which counts as what it does not
+ * support unless the standing is strict. */
+bool conform_is_apart(const struct conform_result *result);
+
 /*
  * What the results mean for the exit status. An unsupported case is not a finding, but an engine that
  * supports no case at all was not tested, which is trouble. labels: one for each engine.

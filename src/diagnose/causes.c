@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool cause_is_apart(const struct finding_cause *cause)
+{
+    bool apart = true;
+    for (const struct cause_variant *one = cause->first; one; one = one->next)
+        apart &= finding_is_apart(one->stored.class);
+    return apart;
+}
+
 void causes_init(struct finding_causes *causes)
 {
     *causes = (struct finding_causes){0};

@@ -29,6 +29,9 @@ struct finding_causes {
     size_t n_findings;
 };
 
+/* Whether all that has this cause is listed apart from what is counted (finding_is_apart). */
+bool cause_is_apart(const struct finding_cause *cause);
+
 void causes_init(struct finding_causes *causes);
 void causes_release(struct finding_causes *causes);
 

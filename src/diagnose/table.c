@@ -187,7 +187,8 @@ static const char *symptom_class(const struct cause_subject *subject)
                                         [KIN_TYPE] = "dtype",
                                         [KIN_REFUSAL] = "refused",
                                         [KIN_CRASH] = "crash"};
-    const char *word = words[subject->kin];
+    bool apart = verdict_is(symptom_verdict(subject->signature->symptom), CLASS_APART);
+    const char *word = apart ? NULL : words[subject->kin];
     return word ? word : symptom_word(subject->signature->symptom);
 }
 

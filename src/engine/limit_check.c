@@ -4,15 +4,26 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Whether the identifier that goes on here is the name of a function, "getMemoryShapes(" or, in quotes,
+ * "getMemoryShapes'": what it is called says nothing about memory. */
+static bool names_function(const char *text)
+{
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return *text == '(' || *text == '\'';
+}
 
 static bool speaks_of_memory(const char *text)
 {
     static const char *const words[] = {"memory", "alloc"};
     for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
-        if (strcasestr(text, words[i]))
-            return true;
+        for (const char *at = strcasestr(text, words[i]); at; at = strcasestr(at + 1, words[i]))
+            if (!names_function(at))
+                return true;
     return false;
 }
 

@@ -10,7 +10,9 @@
 int panel_open(struct panel *panel, struct registry *registry, const struct given_labels *labels,
                const struct pool_options *limits, struct error *err)
 {
-    *panel = (struct panel){.pool = pool_new(limits), .reference = -1};
+    struct pool_options options = limits ? *limits : (struct pool_options){0};
+    options.registry = registry;
+    *panel = (struct panel){.pool = pool_new(&options), .reference = -1};
     for (size_t i = 0; i < labels->count; i++)
         if (panel_add(panel, registry, labels->items[i], err) < 0)
             return -1;

@@ -173,6 +173,65 @@ int pool_plain(struct pool *pool, int engine)
     return pool_add(pool, plain);
 }
 
+/* The releases of an engine that are at hand, in ascending order; NULL is the one that comes without a
+ * version. */
+struct releases {
+    struct arena *arena;
+    const struct engine_info *of;
+    size_t count, capacity;
+    const char **versions;
+    size_t own; /* how many are older than the engine itself */
+};
+
+static int add_release(void *context, const char *name, const char *version, const char *path)
+{
+    struct releases *found = context;
+    (void)path;
+    if (!text_equal(name, found->of->name))
+        return 0;
+    bool same = version ? text_equal(version, found->of->version) : !found->of->spec->version;
+    if (same) {
+        found->own = found->count;
+        return 0;
+    }
+    found->versions =
+        memory_grow(found->versions, &found->capacity, found->count + 1, sizeof *found->versions);
+    found->versions[found->count++] = version ? arena_strdup(found->arena, version) : NULL;
+    return 0;
+}
+
+int pool_other_release(struct pool *pool, int engine, size_t place)
+{
+    const struct engine_info *own = &pool->engines[engine]->info;
+    struct releases found = {.arena = &pool->arena, .of = own};
+    const struct engine_spec *spec;
+    int number = -1;
+    if (!pool->options.registry || !own->version || (own->spec->writes && *own->spec->writes) ||
+        registry_each(pool->options.registry, add_release, &found) || !found.count)
+        goto out;
+    size_t last = found.count - 1, order[4] = {last, 0, found.own ? found.own - 1 : 0, found.own};
+    size_t distinct = 0;
+    for (size_t i = 0; i < 4; i++) {
+        bool again = order[i] > last;
+        for (size_t k = 0; k < distinct; k++)
+            again |= order[k] == order[i];
+        if (!again)
+            order[distinct++] = order[i];
+    }
+    if (place >= distinct ||
+        registry_find(pool->options.registry,
+                      given_at(&pool->arena, own->spec->given, found.versions[order[place]]), &spec, NULL))
+        goto out;
+    for (size_t i = 0; i < pool->n_engines && number < 0; i++)
+        if (text_equal(pool->engines[i]->spec->label, spec->label))
+            number = (int)i;
+    if (number < 0)
+        number = pool_add(pool, spec);
+out:
+    free(found.versions);
+    return number;
+}
+
 void pool_rest(struct pool *pool, int engine)
 {
     if (pool->engines[engine]->pending)

@@ -39,6 +39,7 @@ struct pool_options {
     bool fresh;  /* a new worker for every job, none sent ahead: no case sees what another left in memory */
     int workers; /* for each engine; 0: 1 */
     enum sandbox_mode sandbox;
+    struct registry *registry; /* where other releases are found (pool_other_release); NULL: nowhere */
 };
 
 /* What is known about an engine, most of it from its answer to hello. Strings live in the pool. */
@@ -89,6 +90,11 @@ int pool_folder(struct pool *pool, char **folder, struct error *err);
  * it is written ("opt=none"): the engine itself, another one of the pool, or one that is added now. -1 when
  * the engine has not yet said what its knobs are. */
 int pool_plain(struct pool *pool, int engine);
+
+/* Another release of the engine in the same setting, as far as there are any and at most four: the newest,
+ * the oldest, and its neighbours. Returns the number in the pool of the one with this place in that order; -1
+ * when there are no more, or the pool has no registry. */
+int pool_other_release(struct pool *pool, int engine, size_t place);
 
 /* Whether two engines are settings of one release that select the same kernels. */
 bool pool_same_kernels(const struct engine_info *a, const struct engine_info *b);

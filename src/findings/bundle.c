@@ -204,7 +204,7 @@ static int write_data(const struct folder *folder, const struct bundle_case *whi
 static void add_verdict(struct json *json, const struct verdict *verdict)
 {
     json_string(json, "verdict", verdict_name(verdict->kind));
-    json_bool(json, "finding", verdict_is_finding(verdict->kind));
+    json_bool(json, "finding", verdict_is_bug(verdict->kind));
     json_string(json, "text", verdict->text);
 }
 

@@ -307,7 +307,10 @@ static void count_findings(struct reader *reader)
         struct campaign_group *group = group_of(view, &capacity, f->engine, f->class);
         group->count++;
         group->known += known;
-        view->known += known;
+        if (finding_is_apart(f->class))
+            view->apart++;
+        else
+            view->known += known;
         view->waiting += text_equal(f->status, finding_state_word(STATE_NEW));
         if (age >= 0 && (view->last_new < 0 || age < view->last_new))
             view->last_new = age;

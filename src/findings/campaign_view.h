@@ -81,6 +81,7 @@ struct campaign_view {
     size_t n_workers, states[WORKER_STATES];
     struct campaign_worker *workers;
     size_t n_findings, known, waiting; /* distinct; known; not reduced yet */
+    size_t apart;                      /* of n_findings, those that are not counted (finding_is_apart) */
     struct campaign_finding *findings; /* those that are not known first, the newest of each first */
     size_t n_groups;
     struct campaign_group *groups; /* by engine, then class */

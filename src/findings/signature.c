@@ -411,7 +411,7 @@ void signature_of(struct signature *signature, const char *engine, const struct 
     else
         add_message(&part, kind, profile, model, result);
     put(signature->message, sizeof signature->message, &part);
-    bool refused = verdict_is(kind, CLASS_REFUSAL);
+    bool refused = verdict_is(kind, CLASS_REFUSAL | CLASS_LIMITED);
     if (refused && find_place(&part, signature->message, result, profile, &culprits, model))
         signature->blame = BLAME_PLACE;
     else
@@ -489,5 +489,8 @@ static enum kin kin_of(const struct signature *signature)
 
 bool signature_stands_for(const struct signature *smaller, const struct signature *larger)
 {
+    bool apart = verdict_is(symptom_verdict(smaller->symptom), CLASS_APART);
+    if (apart && !verdict_is(symptom_verdict(larger->symptom), CLASS_APART))
+        return false;
     return larger->blame != BLAME_OPERATORS || kin_of(smaller) == kin_of(larger);
 }

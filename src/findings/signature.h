@@ -127,7 +127,8 @@ bool signature_alike(const struct signature *smaller, const struct signature *la
 /*
  * Whether a reduced case may replace the larger one. If operators are to blame for the larger one, both must
  * be of the same kin (judge/verdict.h): wrong numbers, the same kind of wrong form, a refusal, or a crash. If
- * no operator could be blamed, the smaller case may show any symptom.
+ * no operator could be blamed, the smaller case may show any symptom. What is listed apart (CLASS_APART)
+ * never stands for a bug.
  */
 bool signature_stands_for(const struct signature *smaller, const struct signature *larger);
 

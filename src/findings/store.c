@@ -453,6 +453,12 @@ const char *store_class_word(const char *kept, const char *kind)
     return finding_class_row(class)->word;
 }
 
+bool finding_is_apart(const char *class)
+{
+    enum finding_class parsed;
+    return finding_class_parse(class, &parsed) && finding_class_row(parsed)->apart;
+}
+
 static bool is_wanted(const struct stored *stored, const struct store_filter *filter)
 {
     if (filter->op && !names_operator(stored->operators, filter->op))

@@ -123,6 +123,9 @@ struct stored {
     int64_t first_seen, last_seen; /* seconds since 1970 */
 };
 
+/* Whether what has this class (a word) is listed apart from the findings that are counted. */
+bool finding_is_apart(const char *class);
+
 /* The class of a finding by the word that is kept for it, or else by its kind. */
 const char *store_class_word(const char *kept, const char *kind);
 

@@ -451,7 +451,7 @@ static void add_deed(struct str *out, const struct bundle_case *which, const str
         str_printf(out, " %s", row->deed);
     if (row->deed && verdict_is(verdict->kind, CLASS_NO_ANSWER))
         str_printf(out, " %s", stage);
-    if (verdict_is(verdict->kind, CLASS_REFUSAL))
+    if (verdict_is(verdict->kind, CLASS_REFUSAL | CLASS_LIMITED))
         add_reason(out, &which->engines[0]);
     if (row->by_signal)
         str_printf(out, ": %s", signal_name(result ? result->signal : 0));

@@ -9,7 +9,7 @@
 enum heard verdict_heard(const struct verdict *verdict)
 {
     enum heard heard = verdict_row(verdict->kind)->heard;
-    if (heard == HEARD_FINDING || heard == HEARD_LACK)
+    if (heard == HEARD_FINDING || heard == HEARD_LACK || heard == HEARD_LIMITED || heard == HEARD_LENIENT)
         return heard;
     if (verdict->unanswered)
         return HEARD_NOTHING;
@@ -58,11 +58,14 @@ void standing_heard(struct standing *standing, const char *engine, enum heard he
         [HEARD_NOTHING] = "gave no answer",
         [HEARD_LACK] = "does not support it (name another engine, release or opset)",
         [HEARD_UNJUDGED] = "answered, and the answer could not be judged",
+        [HEARD_LIMITED] = "does not take this form (a limitation, which --strict counts as a finding)",
+        [HEARD_LENIENT] = "accepts what ONNX forbids (which --strict counts as a finding)",
     };
     char where[60] = "", because[1020] = "";
-    if (heard == HEARD_FINDING)
+    bool apart = heard == HEARD_LIMITED || heard == HEARD_LENIENT;
+    if (heard == HEARD_FINDING || (apart && standing->strict && count))
         standing_finding(standing);
-    if (!count || !texts[heard])
+    if (!count || !texts[heard] || (apart && standing->strict))
         return;
     if (all > 1)
         snprintf(where, sizeof where, " on %zu of %zu samples", count, all);

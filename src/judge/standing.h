@@ -5,7 +5,8 @@
  * struct standing. A finding makes the status 1; an engine that did not answer, or an answer that was not
  * judged, is trouble and makes it 2. The reason for the first trouble is kept as a sentence for people. So is
  * the first mistake of the user, such as expected outputs that are not those of the model: it makes the
- * status 2 as well, although everything was judged. Findings take precedence over both.
+ * status 2 as well, although everything was judged. Findings take precedence over both. A form that an engine
+ * takes nowhere, and a forbidden model that it answers, are trouble unless `strict` makes them findings.
  */
 #ifndef JUDGE_STANDING_H
 #define JUDGE_STANDING_H
@@ -20,6 +21,7 @@ enum { STATUS_AGREE = 0, STATUS_FINDINGS = 1, STATUS_TROUBLE = 2 };
 enum heard verdict_heard(const struct verdict *verdict);
 
 struct standing {
+    bool strict; /* what is listed apart (CLASS_APART) counts as a finding */
     size_t findings, troubles, mistakes;
     char reason[1200];  /* the first trouble, a sentence without its full stop; "" when there is none */
     char mistake[1200]; /* the first mistake, the same */

@@ -149,6 +149,19 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                         .kin = KIN_REFUSAL,
                         .evidence = EVIDENCE_MESSAGE,
                         .narrowed = true},
+    [VERDICT_LIMITATION] = {.word = "limitation",
+                            .sentence = "does not take this form",
+                            .says = {"does not take", "do not take"},
+                            .deed = "is not taken at",
+                            .class = CLASS_LIMITED,
+                            .heard = HEARD_LIMITED,
+                            .tone = TONE_WARN,
+                            .rank = 24,
+                            .loudness = 6,
+                            .letter = 'r',
+                            .kin = KIN_REFUSAL,
+                            .evidence = EVIDENCE_MESSAGE,
+                            .narrowed = true},
     [VERDICT_CRASH] = {.word = "crash",
                        .sentence = "crashes",
                        .says = {"crashes on", "crash on"},
@@ -224,10 +237,10 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                           .says = {"accepts what ONNX forbids in", "accept what ONNX forbids in"},
                           .deed = "is accepted, though ONNX forbids it",
                           .class = CLASS_LENIENT,
-                          .heard = HEARD_FINDING,
-                          .tone = TONE_BAD,
+                          .heard = HEARD_LENIENT,
+                          .tone = TONE_WARN,
                           .rank = 21,
-                          .loudness = 7,
+                          .loudness = 6,
                           .letter = 'w'},
     [VERDICT_NO_ENGINE] = {.word = "no engine",
                            .sentence = "fails",
@@ -300,6 +313,11 @@ uint64_t verdict_sum(const uint64_t counts[VERDICT_COUNT], unsigned classes)
 }
 
 bool verdict_is_finding(enum verdict_kind kind)
+{
+    return verdict_is_bug(kind) || verdict_is(kind, CLASS_APART);
+}
+
+bool verdict_is_bug(enum verdict_kind kind)
 {
     return verdict_row(kind)->heard == HEARD_FINDING;
 }

@@ -29,6 +29,7 @@ enum verdict_kind {
     VERDICT_DTYPE,      /* wrong element type, or not a tensor at all */
     VERDICT_REJECTED,   /* refuses a valid model or input */
     VERDICT_FAILED,     /* reports an error on a valid case */
+    VERDICT_LIMITATION, /* refuses a valid case for its form, which it takes nowhere (locate/form_limit.h) */
     VERDICT_CRASH,      /* the process ended */
     VERDICT_HANG,       /* no answer within the deadline */
     VERDICT_MEMORY,     /* the memory it is allowed is too little: trouble, not a finding */
@@ -62,12 +63,14 @@ enum verdict_class {
         1 << 13, /* the engine could not be started or not with enough memory; its adapter failed */
     CLASS_LENIENT = 1 << 14, /* it answers what it must refuse */
     CLASS_REFUTED = 1 << 15, /* it is right, against the outputs that the user expects */
+    CLASS_LIMITED = 1 << 16, /* it refuses a form that it takes nowhere */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,
-    CLASS_DEVIATES = CLASS_SUSPECT | CLASS_WRONG_ANSWER, /* the answer is not what is expected */
-    CLASS_NO_ANSWER = CLASS_REFUSAL | CLASS_DEATH,       /* though the case is valid */
-    CLASS_ALL = (1 << 16) - 1,
+    CLASS_DEVIATES = CLASS_SUSPECT | CLASS_WRONG_ANSWER,           /* the answer is not what is expected */
+    CLASS_NO_ANSWER = CLASS_REFUSAL | CLASS_LIMITED | CLASS_DEATH, /* though the case is valid */
+    CLASS_APART = CLASS_LIMITED | CLASS_LENIENT, /* kept and listed, but not counted as bugs */
+    CLASS_ALL = (1 << 17) - 1,
 };
 
 /* What a verdict means for the exit status (judge/standing.h). */
@@ -78,6 +81,8 @@ enum heard {
     HEARD_UNJUDGED,    /* it answered, but for some output no element could be judged */
     HEARD_JUDGED,      /* it answered, some element of every output was judged, and there is no finding */
     HEARD_MISTAKE,     /* it answered and is right, but what the user expects of it is not */
+    HEARD_LIMITED,     /* it does not take a form that ONNX has */
+    HEARD_LENIENT,     /* it takes what ONNX forbids */
     HEARD_FINDING,
     HEARD_COUNT
 };
@@ -155,8 +160,12 @@ bool verdict_parse(const char *word, enum verdict_kind *kind);
 /* Whether the verdict has one of these classes (an or of enum verdict_class). */
 bool verdict_is(enum verdict_kind kind, unsigned classes);
 
-/* Whether this verdict means a bug of the engine. */
+/* Whether this verdict is kept and looked into: it means a bug of the engine, or is listed apart from these
+ * (CLASS_APART). */
 bool verdict_is_finding(enum verdict_kind kind);
+
+/* Whether it means a bug: what is counted as found, and makes the exit status 1. */
+bool verdict_is_bug(enum verdict_kind kind);
 
 /* The verdict on an engine that gave no answer to a valid case; VERDICT_UNTESTED when it did answer. */
 enum verdict_kind verdict_of_outcome(enum outcome outcome);

@@ -14,6 +14,13 @@ static const struct finding_class_row rows[FINDING_CLASS_COUNT] = {
     [FINDING_PRECISION] = {.word = "precision",
                            .sentence = "every answer is inside all error bounds, and rounding explains it"},
     [FINDING_UNKNOWN] = {.word = "unknown", .sentence = "there is no reference that could tell"},
+    [FINDING_LIMITATION] = {.word = "limitation",
+                            .sentence =
+                                "the engine says that it does not take this form, and takes it nowhere",
+                            .apart = true},
+    [FINDING_LENIENT] = {.word = "lenient",
+                         .sentence = "the engine answers a model that ONNX forbids",
+                         .apart = true},
 };
 
 /* What the classes of verdicts mean: whose matter it is, and why in a sentence. */
@@ -26,8 +33,11 @@ static const struct {
      .class = FINDING_BUG,
      .because = "the answer is outside its error bound, so that no rounding explains it"},
     {.verdicts = CLASS_FORM, .class = FINDING_BUG, .because = "the answer has a wrong form"},
+    {.verdicts = CLASS_LIMITED,
+     .class = FINDING_LIMITATION,
+     .because = "it takes this form of the operator in no case that was tried, and others it takes"},
     {.verdicts = CLASS_NO_ANSWER, .class = FINDING_BUG, .because = "there is no answer to a valid case"},
-    {.verdicts = CLASS_LENIENT, .class = FINDING_BUG, .because = "it answers a model that ONNX forbids"},
+    {.verdicts = CLASS_LENIENT, .class = FINDING_LENIENT, .because = "it answers a model that ONNX forbids"},
     {.verdicts = CLASS_UNSTABLE,
      .class = FINDING_BUG,
      .because = "the same case, or an equivalent one, gets another answer"},

@@ -20,12 +20,16 @@ enum finding_class {
     FINDING_DIFFERENCE,
     FINDING_PRECISION,
     FINDING_UNKNOWN,
+    FINDING_LIMITATION, /* listed apart, and not counted as found (finding_class_row.apart) */
+    FINDING_LENIENT,    /* the same */
     FINDING_CLASS_COUNT
 };
 
 struct finding_class_row {
     const char *word;     /* "engine bug": in tables, JSON and stores, so it never changes */
     const char *sentence; /* what the class means, for help and documents */
+    bool apart; /* what is of this class is listed apart: it is in no count of findings, and no reason for
+                   status 1 */
 };
 const struct finding_class_row *finding_class_row(enum finding_class class);
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "judge/message.h"
+#include "locate/form_limit.h"
 #include "locate/node_sets.h"
 #include "locate/part.h"
 #include "model/build.h"
@@ -47,11 +48,13 @@ struct refusals {
     struct known_answer *answers;
     size_t count, capacity;
     size_t asked;
+    struct form_limits *forms; /* NULL: whether a form is refused is not asked */
 };
 
-struct refusals *refusals_new(void)
+struct refusals *refusals_new(bool forms)
 {
     struct refusals *refusals = memory_zeroed(1, sizeof *refusals);
+    refusals->forms = forms ? form_limits_new() : NULL;
     arena_init(&refusals->arena);
     map_init(&refusals->keys);
     return refusals;
@@ -63,6 +66,7 @@ void refusals_free(struct refusals *refusals)
         return;
     map_release(&refusals->keys);
     free(refusals->answers);
+    form_limits_free(refusals->forms);
     arena_release(&refusals->arena);
     free(refusals);
 }
@@ -84,6 +88,7 @@ struct question {
     bool says_lack; /* the whole, in this setting or the plain one, ended saying that something is lacking */
     size_t node;    /* the one that is lacking */
     const char *message; /* and what the engine says of it */
+    bool limited;        /* a node is refused alone, with the message of the whole, for its form */
 };
 
 /* What node `number` uses, and with which values where these are constants. */
@@ -216,6 +221,31 @@ static struct known_answer ask_remembering(struct question *question, size_t num
     return answer;
 }
 
+/* Whether a node of the case that is refused alone is so for its form. */
+static bool is_limited(struct question *question, size_t number)
+{
+    struct part part;
+    struct result result;
+    bool frozen, limited = false;
+    if (!question->known->forms)
+        return false;
+    size_t *nodes = memory_zeroed(question->model->graph->n_node, sizeof *nodes);
+    size_t size = nodes_with_constants(&question->test.index, &number, 1, nodes);
+    result_init(&result);
+    if (part_cut(&part, &question->record, nodes, size) && !freeze_constants(question, &part, &frozen) &&
+        !under_test_run(&question->test, part.model, part.inputs, part.n_inputs, 0, &result)) {
+        struct settle_case alone = question->plain;
+        struct test_case *test = test_case_view(part.model, part.inputs, part.n_inputs);
+        alone.test = test;
+        limited = form_is_refused(question->known->forms, &alone, &result);
+        test_case_free(test);
+    }
+    free(nodes);
+    result_release(&result);
+    part_release(&part);
+    return limited;
+}
+
 /* All nodes are asked for, because one that is refused alone with the message of the whole outweighs those
  * that are lacking. */
 static enum answer ask_nodes(struct question *question)
@@ -226,8 +256,10 @@ static enum answer ask_nodes(struct question *question)
         if (!needs_kernel(graph->node[i]))
             continue;
         struct known_answer one = ask_remembering(question, i);
-        if (one.answer == ANSWER_REFUSES && text_equal(one.text, question->normal))
+        if (one.answer == ANSWER_REFUSES && text_equal(one.text, question->normal)) {
+            question->limited = is_limited(question, i);
             return ANSWER_HAS;
+        }
         if (one.answer == ANSWER_LACKS && all != ANSWER_LACKS) {
             all = ANSWER_LACKS;
             question->node = i;
@@ -299,9 +331,11 @@ static enum answer ask_by_whole(struct question *question, const struct result *
     question->message = answer.text;
     if (answer.answer == ANSWER_UNKNOWN || whole->outcome == OUTCOME_OK)
         return answer.answer;
-    if (question->model->graph->n_node == 1)
-        return answer.answer == ANSWER_LACKS ? ANSWER_LACKS : ANSWER_HAS;
-    return ask_alone(question);
+    bool alone = question->model->graph->n_node == 1;
+    if (alone && answer.answer == ANSWER_LACKS)
+        return ANSWER_LACKS;
+    enum answer nodes = alone && !question->known->forms ? ANSWER_HAS : ask_alone(question);
+    return alone ? ANSWER_HAS : nodes;
 }
 
 static enum answer ask(struct question *question, const struct settle_case *which, const struct result *ended)
@@ -373,13 +407,17 @@ bool refusal_decide(struct refusals *known, const struct settle_case *which, con
         verdict_is(verdict->kind, CLASS_REFUSAL) ? test_case_model(which->test, NULL) : NULL;
     if (!model || !model->graph->n_node)
         return false;
-    struct question question = {.known = known ? known : refusals_new(), .model = model};
+    struct question question = {.known = known ? known : refusals_new(true), .model = model};
     enum answer answer = ask(&question, which, ended);
+    /* What it answers in an equivalent model it has to take here. */
+    bool limited = question.limited && !which->test->equivalence;
     if (decisions[answer].changes) {
         verdict->kind = question.says_lack ? VERDICT_UNSUPPORTED : decisions[answer].verdict;
         tell(&question, answer, verdict);
+    } else if (limited) {
+        verdict->kind = VERDICT_LIMITATION;
     }
     if (!known)
         refusals_free(question.known);
-    return decisions[answer].changes;
+    return decisions[answer].changes || limited;
 }

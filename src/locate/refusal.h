@@ -11,6 +11,7 @@
  *   it refuses a node alone in the same way     the refusal stands, whatever is lacking besides
  *   it says of a node alone that it lacks it    unsupported, whatever another setting made of the case
  *   it lacks no node alone                      the refusal stands
+ *   it takes the form of a node nowhere         a limitation (form_limit.h)
  *   a node could not be asked for               unsupported or undecided: nobody is blamed on a guess
  *
  * Values that do not depend on the model's inputs are constants in these questions, because some engines
@@ -27,14 +28,14 @@
 
 /* The answers of the engines of one pool so far. */
 struct refusals;
-struct refusals *refusals_new(void);
+struct refusals *refusals_new(bool forms); /* forms: limitations are told from bugs */
 void refusals_free(struct refusals *refusals);
 size_t refusals_asked(const struct refusals *refusals); /* questions put to engines so far */
 
 /*
  * Decides about a verdict of rejected or failed on a case that ended as `ended`: the verdict stays, or
- * becomes unsupported or undecided with a text that says why. Other verdicts stay. True when the verdict
- * changed. `known` may be NULL.
+ * becomes a limitation, unsupported or undecided, the last two with a text that says why. Other verdicts
+ * stay. True when the verdict changed. `known` may be NULL.
  */
 bool refusal_decide(struct refusals *known, const struct settle_case *which, const struct result *ended,
                     struct verdict *verdict);

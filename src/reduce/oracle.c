@@ -469,9 +469,9 @@ static bool only_lacks(struct oracle *oracle, const struct flight *flight, const
     struct verdict asked = *verdict;
     struct test_case *test = view_of(flight);
     struct settle_case which = {.pool = oracle->pool, .engine = oracle->engine, .test = test};
-    bool lacks = refusal_decide(oracle->refusals, &which, &flight->answer, &asked);
+    refusal_decide(oracle->refusals, &which, &flight->answer, &asked);
     release_view(test);
-    return lacks;
+    return verdict_is(asked.kind, CLASS_LACK | CLASS_UNDECIDED);
 }
 
 /* A refusal in words: those tell failures apart as well as the nodes to blame, without a run for every part
@@ -573,7 +573,7 @@ int oracle_start(struct oracle *oracle, struct subject *subject, struct error *e
     static const enum types ways[] = {TYPES_OUTPUTS, TYPES_ALL, TYPES_RANKS};
     struct flight flight;
     if (!oracle->refusals)
-        oracle->refusals = refusals_new();
+        oracle->refusals = refusals_new(false);
     if (!oracle->runner) {
         oracle->panel = (struct panel){.pool = oracle->pool, .reference = -1};
         oracle->runner = runner_new(

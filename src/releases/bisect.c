@@ -612,7 +612,7 @@ int bisect_run(struct bisect *bisect, struct test_case *test, const struct bisec
     arena_init(&bisect->arena);
     bisect->engine = arena_strdup(&bisect->arena, given_text(options->engine));
     work.label = label_parse(bisect->engine);
-    work.refusals = refusals_new();
+    work.refusals = refusals_new(false);
     result_init(&work.reference);
     int status = panel_open(&work.panel, options->registry, &(struct given_labels){0}, &limits, err);
     if (!status)

@@ -133,12 +133,15 @@ static void add_findings(struct str *out, const struct campaign_view *view, bool
 {
     str_add(out, "\n");
     add_row(out, "findings");
-    style_print(out, colour, view->n_findings ? STYLE_BAD : STYLE_GOOD, "%zu%s", view->n_findings,
+    size_t counted = view->n_findings - view->apart;
+    style_print(out, colour, counted ? STYLE_BAD : STYLE_GOOD, "%zu%s", counted,
                 view->n_findings == VIEW_FINDINGS ? " or more" : "");
     if (view->known)
         str_printf(out, " (%zu known)", view->known);
     if (view->waiting)
         str_printf(out, ", %zu not reduced yet", view->waiting);
+    if (view->apart)
+        str_printf(out, ", %zu listed apart", view->apart);
     str_add(out, "\n");
     if (!view->n_findings)
         return;
@@ -345,8 +348,9 @@ void campaign_json(struct json *json, const struct campaign_view *view, size_t f
     json_double(json, "rate", view->rate);
     json_double(json, "ranges", view->ranges);
     json_double(json, "bytes", view->bytes);
-    json_int(json, "findings", (int64_t)view->n_findings);
+    json_int(json, "findings", (int64_t)(view->n_findings - view->apart));
     json_int(json, "known", (int64_t)view->known);
+    json_int(json, "apart", (int64_t)view->apart);
     json_int(json, "waiting", (int64_t)view->waiting);
     json_double(json, "last_new", view->last_new);
     json_object(json, "worker_states");

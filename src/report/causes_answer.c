@@ -26,13 +26,14 @@ static bool same_engine(const char *a, const char *b)
     return name_length(a) == name_length(b) && memcmp(a, b, name_length(a)) == 0;
 }
 
-/* How many causes there are from number `from` on whose engine is that of this one; 0: one before has it. */
+/* How many causes that count there are from number `from` on whose engine is that of this one; 0: one before
+ * has it, or this one does not count. */
 static size_t count_engine(const struct finding_causes *causes, size_t from)
 {
     const char *label = causes->items[from].lead->stored.engine;
     size_t count = 0;
-    for (size_t i = 0; i < causes->count; i++) {
-        if (!same_engine(causes->items[i].lead->stored.engine, label))
+    for (size_t i = 0; i < causes->count && !cause_is_apart(&causes->items[from]); i++) {
+        if (cause_is_apart(&causes->items[i]) || !same_engine(causes->items[i].lead->stored.engine, label))
             continue;
         if (i < from)
             return 0;
@@ -71,16 +72,16 @@ static void add_engines(struct str *out, const struct finding_causes *causes)
         str_printf(out, " and the others on %zu more", engines - said);
 }
 
-static void add_known(struct str *out, const struct finding_causes *causes)
+static void add_known(struct str *out, const struct finding_causes *causes, size_t count)
 {
     size_t known = 0;
     for (size_t i = 0; i < causes->count; i++)
-        known += is_known(&causes->items[i]);
-    if (causes->count == 1)
+        known += is_known(&causes->items[i]) && !cause_is_apart(&causes->items[i]);
+    if (count == 1)
         str_add(out, known ? "; it is a known issue" : "; it is not a known issue");
     else if (!known)
         str_add(out, "; none of them is a known issue");
-    else if (known == causes->count)
+    else if (known == count)
         str_add(out, "; all of them are known issues");
     else
         str_printf(out, "; %zu of them %s", known, known == 1 ? "is a known issue" : "are known issues");
@@ -100,6 +101,8 @@ static int compare_causes(const void *a, const void *b)
     const struct finding_cause *x = *(const struct finding_cause *const *)a;
     const struct finding_cause *y = *(const struct finding_cause *const *)b;
     const struct stored *one = &x->lead->stored, *other = &y->lead->stored;
+    if (cause_is_apart(x) != cause_is_apart(y))
+        return cause_is_apart(x) ? 1 : -1;
     if (is_known(x) != is_known(y))
         return is_known(x) ? 1 : -1;
     if (urgency(one) != urgency(other))
@@ -123,7 +126,8 @@ const struct finding_cause **causes_sorted(const struct finding_causes *causes)
 static void add_first(struct str *out, const struct finding_causes *causes, const char *between)
 {
     const struct finding_cause **sorted = causes_sorted(causes);
-    const struct finding_cause *first = causes->count && !is_known(sorted[0]) ? sorted[0] : NULL;
+    const struct finding_cause *first =
+        causes->count && !is_known(sorted[0]) && !cause_is_apart(sorted[0]) ? sorted[0] : NULL;
     free(sorted);
     if (!first)
         return;
@@ -168,11 +172,21 @@ void causes_answer(struct str *out, const struct finding_causes *causes, bool so
         str_add(out, some ? "The campaign has no such finding." : "The campaign has no findings.");
         return;
     }
+    size_t apart = 0;
+    for (size_t i = 0; i < causes->count; i++)
+        apart += cause_is_apart(&causes->items[i]);
+    size_t count = causes->count - apart;
     str_add(out, some ? "What was asked for has " : "The campaign found ");
-    answer_add_count(out, causes->count);
-    str_add(out, causes->count == 1 ? " cause of failure" : " causes of failure");
+    answer_add_count(out, count);
+    str_add(out, count == 1 ? " cause of failure" : " causes of failure");
     add_engines(out, causes);
-    add_known(out, causes);
+    if (count)
+        add_known(out, causes, count);
+    if (apart) {
+        str_add(out, "; apart from that, ");
+        answer_add_count(out, apart);
+        str_add(out, apart == 1 ? " limitation or leniency" : " limitations and leniencies");
+    }
     str_add(out, ".");
     add_first(out, causes, between);
     str_add(out, between);

@@ -37,13 +37,14 @@ static void add_details(struct str *out, const struct stored *stored)
 
 static void add_junit(struct finding_export *export, const struct stored *stored, bool known)
 {
+    bool apart = finding_is_apart(stored->class);
     struct str details;
     str_init(&details);
     add_details(&details, stored);
     junit_suite_of(&export->junit, stored->engine);
     junit_case(&export->junit, &(struct junit_case){
                                    .name = stored->name,
-                                   .result = known ? JUNIT_SKIPPED : JUNIT_FAILURE,
+                                   .result = known || apart ? JUNIT_SKIPPED : JUNIT_FAILURE,
                                    .type = stored->kind,
                                    .message = known ? stored->status : stored->title,
                                    .details = details.data,
@@ -65,7 +66,7 @@ static enum sarif_level level_of(const struct stored *stored, bool known)
 {
     enum finding_class class;
     bool bug = finding_class_parse(stored->class, &class) && class == FINDING_BUG;
-    return known ? SARIF_NOTE : bug ? SARIF_ERROR : SARIF_WARNING;
+    return known || finding_is_apart(stored->class) ? SARIF_NOTE : bug ? SARIF_ERROR : SARIF_WARNING;
 }
 
 static void add_sarif(struct finding_export *export, const struct stored *stored, bool known)

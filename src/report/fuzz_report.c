@@ -76,6 +76,9 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
     }
 }
 
+/* What counts as failing; what is listed apart does not. */
+static const unsigned failures = CLASS_WRONG_ANSWER | CLASS_REFUSAL | CLASS_DEATH | CLASS_UNSTABLE;
+
 /* The last engine is the reference that judges the others. */
 static bool is_judged(const struct fuzz_status *status, size_t engine)
 {
@@ -97,10 +100,10 @@ static void add_engines(struct str *out, const struct fuzz_status *status, bool 
         if (!is_judged(status, i))
             continue;
         table_add(&table, STYLE_PLAIN, "%" PRIu64, verdict_sum(e->verdicts, CLASS_AGREES));
-        table_add(&table, STYLE_PLAIN, "%" PRIu64, verdict_sum(e->verdicts, CLASS_LACK));
+        table_add(&table, STYLE_PLAIN, "%" PRIu64, verdict_sum(e->verdicts, CLASS_LACK | CLASS_LIMITED));
         table_add(&table, STYLE_PLAIN, "%" PRIu64,
                   verdict_sum(e->verdicts, CLASS_UNJUDGED | CLASS_DOUBT | CLASS_IMPRECISE | CLASS_SUSPECT));
-        uint64_t failing = verdict_sum(e->verdicts, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE);
+        uint64_t failing = verdict_sum(e->verdicts, failures);
         table_add(&table, failing ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, failing);
         table_add(&table, e->findings ? STYLE_BAD : STYLE_PLAIN, "%zu", e->findings);
         for (int k = PAPER_MCF; k < PAPER_COUNT; k++)
@@ -118,6 +121,8 @@ static void add_findings(struct str *out, const struct fuzz_status *status, bool
         str_printf(out, " (%zu known)", status->known);
     if (status->waiting)
         str_printf(out, ", %zu not reduced yet", status->waiting);
+    if (status->apart)
+        str_printf(out, ", %zu listed apart", status->apart);
     for (enum verdict_kind kind = 0; verdict_exists(kind); kind++)
         if (status->kinds[kind])
             str_printf(out, "  %s %" PRIu64, verdict_name(kind), status->kinds[kind]);
@@ -150,8 +155,6 @@ void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour,
     add_suspects(out, status);
 }
 
-static const unsigned failures = CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE;
-
 static void add_engine_answer(struct str *out, const struct fuzz_engine *engine)
 {
     if (engine->findings)
@@ -174,14 +177,15 @@ void fuzz_answer(struct str *out, const struct fuzz_status *status)
         str_add(out, said++ ? "; " : "");
         add_engine_answer(out, engine);
         judged += verdict_sum(engine->verdicts, CLASS_AGREES | failures);
-        lacks += verdict_sum(engine->verdicts, CLASS_LACK);
+        lacks += verdict_sum(engine->verdicts, CLASS_LACK | CLASS_LIMITED);
         answers += verdict_sum(engine->verdicts, CLASS_ALL);
     }
     str_printf(out,
                ".\nEvidence: %" PRIu64 " case%s, on which %" PRIu64 " of %" PRIu64 " answers were judged",
                status->cases, status->cases == 1 ? "" : "s", judged, answers);
     if (lacks)
-        str_printf(out, "; %" PRIu64 " times an engine said that it lacks something", lacks);
+        str_printf(out, "; %" PRIu64 " times an engine said that it lacks something or does not take a form",
+                   lacks);
     str_add(out, ".\n\n");
 }
 
@@ -192,7 +196,7 @@ struct abbreviation {
 static const struct abbreviation of_engines[] = {
     {"time", "the engine's part of the time that all engines and the reference took"},
     {"agrees", "answers within the bounds of the reference"},
-    {"lacks", "cases that the engine says it does not support"},
+    {"lacks", "cases that the engine says it does not support, or whose form it does not take"},
     {"unsure", "answers that cannot be judged, are only imprecise, or have no reference"},
     {"failing", "cases with a wrong answer, a refusal, a crash or a hang, before the same ones are joined"},
     {"distinct", "findings: failing cases with the same signature count once"},
@@ -200,6 +204,9 @@ static const struct abbreviation of_engines[] = {
     {"IF", "inference failure: it ends at run"},
     {"DCF", "data comparison failure: fewer than 99.9 % of the elements are within 0.1 %"},
     {"DCP", "data comparison pass: at least so many are"},
+    {"apart", "forms that the engine says it does not take and takes nowhere, and forbidden models that it "
+              "answers: no "
+              "findings, unless --strict is given"},
     {"known", "findings that a known issue explains (docs/known-issues.md)"},
 };
 
@@ -279,6 +286,7 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
     json_double(&json, "seconds", status->elapsed);
     json_int(&json, "findings", (int64_t)status->findings);
     json_int(&json, "known", (int64_t)status->known);
+    json_int(&json, "apart", (int64_t)status->apart);
     json_int(&json, "suspect_pairs", (int64_t)status->suspect_pairs);
     json_string(&json, "suspect_pair", status->suspect_pairs ? status->suspect_pair : NULL);
     verdict_counts_json(&json, "kinds", status->kinds);

@@ -139,7 +139,7 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     engine_verdict_sentence(overall, &sentence);
     json_object(json, name);
     json_string(json, "verdict", verdict_name(verdict->kind));
-    json_bool(json, "finding", verdict_is_finding(verdict->kind));
+    json_bool(json, "finding", verdict_is_bug(verdict->kind));
     json_string(json, "known", overall->known);
     json_string(json, "by", verdict->by_vote ? "vote" : "reference");
     json_string(json, "text", sentence.data);

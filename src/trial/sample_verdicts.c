@@ -22,7 +22,7 @@ void sample_verdicts_init(struct sample_verdicts *verdicts, struct arena *arena,
 {
     *verdicts = (struct sample_verdicts){.arena = arena, .panel = panel, .engines = panel->count};
     verdicts->engine = arena_array(arena, panel->count, sizeof *verdicts->engine);
-    verdicts->refusals = refusals_new();
+    verdicts->refusals = refusals_new(true);
     verdicts->tolerance = &metrics_conformance;
 }
 
@@ -429,7 +429,7 @@ static void decide_refusal(struct sample_verdicts *verdicts, size_t engine,
     struct load_refusal *refused = &verdicts->engine[engine].refused;
     const struct result *result = &sample->results[engine];
     struct settle_case which = case_of(verdicts, engine, sample);
-    bool at_load = result->stage == STAGE_LOAD && result->message && verdict_is(verdict->kind, CLASS_REFUSAL);
+    bool at_load = result->stage == STAGE_LOAD && result->message && verdict_is(verdict->kind, CLASS_REFUSAL | CLASS_LIMITED);
     if (at_load && refused->message && text_equal(refused->message, result->message)) {
         *verdict = refused->decided;
         return;
@@ -541,10 +541,11 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
     enum verdict_kind kind = overall->verdict.kind;
     size_t samples = verdict_sum(overall->counts, CLASS_ALL);
     str_add(out, predicate(&overall->verdict));
-    if (overall->class.class == FINDING_BUG)
-        str_printf(out, " (%s)", finding_class_row(FINDING_BUG)->word);
+    const struct finding_class_row *class = finding_class_row(overall->class.class);
+    if (overall->class.class == FINDING_BUG || class->apart)
+        str_printf(out, " (%s)", class->word);
     if (verdict_is(kind, CLASS_NO_ANSWER) && overall->n_nodes == 1)
-        str_printf(out, verdict_is(kind, CLASS_REFUSAL) ? ", %s (node %s)," : " on %s (node %s)",
+        str_printf(out, verdict_is(kind, CLASS_REFUSAL | CLASS_LIMITED) ? ", %s (node %s)," : " on %s (node %s)",
                    overall->operators[0], overall->nodes[0]);
     if (overall->detail && *overall->detail)
         str_printf(out, "%s%s", overall->verdict.at_stage && !verdict_is(kind, CLASS_OPEN) ? " " : ": ",

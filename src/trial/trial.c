@@ -57,7 +57,7 @@ struct trials *trials_new(const struct trial_options *options)
     trials->runner = runner_new(
         &trials->panel, &(struct runner_options){.ahead = options->ahead, .crash_tries = CRASH_TRIES});
     trials->variants = variants_new(&trials->panel, options->registry);
-    trials->refusals = refusals_new();
+    trials->refusals = refusals_new(true);
     return trials;
 }
 

@@ -423,7 +423,7 @@ static void findings_are_what_engines_must_mend(void **state)
 /* Each verdict is described whole, and nothing in its row contradicts the rest. */
 static void rows_are_whole(void **state)
 {
-    static const unsigned findings = CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE | CLASS_LENIENT;
+    static const unsigned bugs = CLASS_WRONG_ANSWER | CLASS_REFUSAL | CLASS_DEATH | CLASS_UNSTABLE;
     (void)state;
     for (int i = 0; i < VERDICT_COUNT; i++) {
         const struct verdict_row *row = verdict_row((enum verdict_kind)i);
@@ -431,7 +431,9 @@ static void rows_are_whole(void **state)
         assert_true(row->word && *row->word && row->sentence && *row->sentence);
         assert_true(row->class && !(row->class & (row->class - 1)));
         assert_true(row->heard < HEARD_COUNT && strchr(".o?urwch", row->letter));
-        assert_true((row->heard == HEARD_FINDING) == !!(row->class & findings));
+        assert_true((row->heard == HEARD_FINDING) == !!(row->class & bugs));
+        assert_true(verdict_is_bug((enum verdict_kind)i) == !!(row->class & bugs));
+        assert_true(verdict_is_finding((enum verdict_kind)i) == !!(row->class & (bugs | CLASS_APART)));
         assert_true(!(row->class & (CLASS_REFUSAL | CLASS_UNSTABLE)) || row->deed);
         assert_true(row->tone != TONE_GOOD || row->heard == HEARD_JUDGED);
         assert_true(row->heard != HEARD_FINDING || row->tone == TONE_BAD);

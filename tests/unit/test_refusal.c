@@ -33,6 +33,12 @@ static const char unknown[] = "<ir_version: 8, opset_import: [\"\" : 12, \"ai.on
                               "<int32 low = {0}>"
                               "{ c = Clip(x, low) y = QuantizeLinear(c, scale) b = ai.onnx.ml.Binarizer(z) }";
 
+/* OpenCV takes no products of vectors in any release. Sums of scalars 4.6 does not take, and 4.10 does. */
+static const char vectors[] = "<ir_version: 8, opset_import: [\"\" : 13]>"
+                              "g (float[4] a, float[4] b) => (float y) { y = MatMul(a, b) }";
+static const char scalars[] = "<ir_version: 8, opset_import: [\"\" : 13]>"
+                              "g (float scale) => (float y) { y = Add(scale, scale) }";
+
 /* A model on one engine, with inputs of ones. */
 struct scene {
     struct pool *pool;
@@ -77,7 +83,7 @@ static void scene_open(struct scene *scene, struct registry *registry, const cha
         fail_msg("%s", err.message);
     make_inputs(scene);
     scene->test = test_case_view(scene->model, scene->inputs, scene->model->graph->n_input);
-    scene->pool = pool_new(&(struct pool_options){.deadline = 60});
+    scene->pool = pool_new(&(struct pool_options){.deadline = 60, .registry = registry});
     scene->which =
         (struct settle_case){.pool = scene->pool, .engine = pool_add(scene->pool, spec), .test = scene->test};
     struct job job = {.engine = scene->which.engine,
@@ -103,7 +109,7 @@ static void scene_close(struct scene *scene)
 static void what_is_lacking_is_asked_once(void **state)
 {
     struct scene scene;
-    struct refusals *known = refusals_new();
+    struct refusals *known = refusals_new(true);
     scene_open(&scene, *state, optimised, no_kernel);
     assert_int_equal(scene.ended.outcome, OUTCOME_REJECTED); /* in other words than those of a lack */
     struct verdict first = {.kind = VERDICT_REJECTED, .text = "at load: something"}, second = first;
@@ -162,6 +168,44 @@ static void other_verdicts_are_left_alone(void **state)
     scene_close(&scene);
 }
 
+static bool has_engine(struct registry *registry, const char *label)
+{
+    const struct engine_spec *spec;
+    return !registry_find(registry, given_typed(registry_arena(registry), label), &spec, NULL);
+}
+
+/* What becomes of the refusal of a model by an engine; of one that is not refused, VERDICT_UNTESTED. */
+static enum verdict_kind decided(struct registry *registry, const char *label, const char *text)
+{
+    struct scene scene;
+    struct verdict verdict = {0};
+    scene_open(&scene, registry, label, text);
+    if (scene.ended.outcome == OUTCOME_REJECTED || scene.ended.outcome == OUTCOME_FAILED) {
+        verdict.kind = VERDICT_REJECTED;
+        refusal_decide(NULL, &scene.which, &scene.ended, &verdict);
+    }
+    scene_close(&scene);
+    return verdict.kind;
+}
+
+static void a_form_that_no_case_has_taken_is_a_limitation(void **state)
+{
+    if (!has_engine(*state, "opencv"))
+        skip();
+    assert_int_equal(decided(*state, "opencv", vectors), VERDICT_LIMITATION);
+}
+
+static void a_form_that_another_release_takes_is_a_bug(void **state)
+{
+    if (!has_engine(*state, "opencv") || !has_engine(*state, "opencv@4.10.0"))
+        skip();
+    assert_int_equal(decided(*state, "opencv@4.10.0", scalars), VERDICT_UNTESTED);
+    enum verdict_kind older = decided(*state, "opencv", scalars);
+    if (older == VERDICT_UNTESTED) /* the system has a later one */
+        skip();
+    assert_int_equal(older, VERDICT_REJECTED);
+}
+
 static int open_registry(void **state)
 {
     return registry_open((struct registry **)state, NULL, 0, NULL);
@@ -193,6 +237,8 @@ int main(void)
         cmocka_unit_test(what_runs_unoptimised_is_not_lacking),
         cmocka_unit_test(what_cannot_be_asked_blames_nobody),
         cmocka_unit_test(other_verdicts_are_left_alone),
+        cmocka_unit_test(a_form_that_no_case_has_taken_is_a_limitation),
+        cmocka_unit_test(a_form_that_another_release_takes_is_a_bug),
     };
     return is_here() ? cmocka_run_group_tests(tests, open_registry, close_registry) : MESON_SKIP;
 }

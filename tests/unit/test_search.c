@@ -283,7 +283,7 @@ static void variants_are_judged(void **state)
     struct fuzz_status status = run_well(
         &scene, &seeded, &(struct plan){.folder = "network", .network = true, .count = 24, .seed = 1});
     assert_true(status.cases >= 24 && status.searched[0].generations > 1);
-    assert_int_equal(status.findings, status.kinds[VERDICT_ACCEPTED]);
+    assert_int_equal(status.findings, 0); /* such an answer is listed apart */
     assert_string_equal(status.search_words.level, "network");
     fuzz_status_release(&status);
     close_seed(&seeded);

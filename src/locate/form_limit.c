@@ -1,0 +1,313 @@
+#include "locate/form_limit.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/str.h"
+#include "generate/operator_case.h"
+#include "judge/message.h"
+#include "judge/verdict.h"
+#include "locate/record_values.h"
+#include "model/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DRAWS = 300,  /* nodes that are drawn of an operator and type */
+    OWN_TYPE = 3, /* witnesses that are needed: nodes of the same type that are refused in the same words */
+    ENOUGH = 6,   /* drawn nodes with a feature that are asked for, and as many without it */
+    LACKS =
+        12, /* drawn nodes that the engine lacks, as a rule for their type, until no others are asked for */
+    VALUES = 4, /* inputs, and outputs, that are looked at */
+    FEATURES = 2 * VALUES,
+    WHOLE = FEATURES, /* all features together */
+};
+
+/* Of each input and output: its rank, whether it is empty, and of inputs whether it is constant; 0: there is
+ * none. */
+struct node_form {
+    unsigned features[FEATURES];
+};
+
+enum ending { ENDED_NOT_ASKED, ENDED_RUN, ENDED_REFUSED, ENDED_LACKING, ENDED_OTHERWISE };
+
+/* A drawn node. */
+struct witness {
+    struct test_case *test;
+    struct node_form form;
+    bool own_type; /* it was drawn with the type of the node in question */
+    enum ending ending;
+    char *message; /* of a refusal, without what changes from case to case */
+};
+
+/* The drawn nodes of one operator, type and rank of the first input on one engine, of the opset of the first
+ * case that asked. */
+struct witnesses {
+    size_t count;
+    struct witness *items;
+};
+
+struct form_limits {
+    struct map drawn;    /* to numbers of witnesses, by engine, operator, type and rank */
+    struct map releases; /* whether another release runs it, by the same, feature and message */
+    size_t count, capacity;
+    struct witnesses *witnesses;
+};
+
+/* One refusal under question. */
+struct asking {
+    const struct settle_case *which;
+    const struct op *op;
+    enum dtype type; /* of the primary input */
+    int opset, rank;
+    struct node_form form;
+    char *message;
+};
+
+struct form_limits *form_limits_new(void)
+{
+    struct form_limits *limits = memory_zeroed(1, sizeof *limits);
+    map_init(&limits->drawn);
+    map_init(&limits->releases);
+    return limits;
+}
+
+void form_limits_free(struct form_limits *limits)
+{
+    if (!limits)
+        return;
+    for (size_t i = 0; i < limits->count; i++) {
+        for (size_t k = 0; k < limits->witnesses[i].count; k++) {
+            test_case_free(limits->witnesses[i].items[k].test);
+            free(limits->witnesses[i].items[k].message);
+        }
+        free(limits->witnesses[i].items);
+    }
+    free(limits->witnesses);
+    map_release(&limits->drawn);
+    map_release(&limits->releases);
+    free(limits);
+}
+
+static bool speaks_of_form(const char *message)
+{
+    static const char *const words[] = {"rank", "dim", "shape", "scalar", "empty"};
+    struct str lower;
+    bool speaks = false;
+    str_init(&lower);
+    for (const char *c = message ? message : ""; *c; c++) {
+        char small = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+        str_append(&lower, &small, 1);
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        speaks |= strstr(lower.data, words[i]) != NULL;
+    str_release(&lower);
+    return speaks;
+}
+
+static const Onnx__NodeProto *only_node(const struct model *model)
+{
+    const Onnx__NodeProto *only = NULL;
+    for (size_t i = 0; i < model->graph->n_node; i++) {
+        if (node_is_constant(model->graph->node[i]))
+            continue;
+        if (only)
+            return NULL;
+        only = model->graph->node[i];
+    }
+    return only;
+}
+
+static bool is_given(const struct test_case *test, const char *name)
+{
+    for (size_t i = 0; i < test->n_inputs; i++)
+        if (text_equal(test->inputs[i].name, name))
+            return true;
+    return false;
+}
+
+static bool add_features(struct held_values *values, char *const *names, size_t count,
+                         const struct test_case *test, unsigned *features)
+{
+    for (size_t i = 0; i < count && i < VALUES; i++) {
+        const struct tensor *tensor = *names[i] ? held_values_find(values, names[i]) : NULL;
+        if (*names[i] && !tensor)
+            return false;
+        if (tensor)
+            features[i] = 1 + 4 * (unsigned)tensor->shape.rank + (tensor->count ? 0 : 2) +
+                          (is_given(test, names[i]) ? 0 : 1);
+    }
+    return true;
+}
+
+/* The form of the only node of a case. `asking` gets its operator, type and opset unless it has one. */
+static bool find_form(struct asking *asking, const struct test_case *test, struct node_form *form)
+{
+    struct settle_case which = {.pool = asking->which->pool, .engine = asking->which->engine, .test = test};
+    struct under_test under;
+    struct recording record;
+    struct error err = {0};
+    size_t count;
+    if (under_test_init(&under, &which, &err))
+        return false;
+    recording_init(&record, &under, NULL);
+    const Onnx__NodeProto *node = only_node(under.model);
+    const char **names = held_values_made(&record.values, &count);
+    *form = (struct node_form){0};
+    bool known = node && node->n_input && *node->input[0] &&
+                 !held_values_compute(&record.values, names, count) &&
+                 add_features(&record.values, node->input, node->n_input, test, form->features) &&
+                 add_features(&record.values, node->output, node->n_output, test, form->features + VALUES);
+    if (known && !asking->op) {
+        asking->op = node->domain && *node->domain ? NULL : op_find(node->op_type);
+        asking->type = held_values_find(&record.values, node->input[0])->type;
+        asking->rank = held_values_find(&record.values, node->input[0])->shape.rank;
+        asking->opset = model_opset(under.model);
+    }
+    recording_release(&record);
+    under_test_release(&under);
+    return known && asking->op;
+}
+
+/* The message without what changes from case to case. */
+static char *normal_message(const struct asking *asking, const struct result *result,
+                            const struct test_case *test)
+{
+    struct str normal;
+    const struct engine_profile *profile = pool_engine(asking->which->pool, asking->which->engine)->profile;
+    const char *message = result->message ? result->message : "";
+    str_init(&normal);
+    message_normalise(&normal, profile ? patterns_cut(profile->around, message) : message,
+                      test_case_model(test, NULL), profile);
+    return str_detach(&normal);
+}
+
+/* Runs a case. `message`, which may be NULL, gets that of a refusal. */
+static enum ending ask(const struct asking *asking, int engine, const struct test_case *test, char **message)
+{
+    struct handover handover;
+    struct result result;
+    struct job job = {.engine = engine, .n_inputs = test->n_inputs, .inputs = test->inputs};
+    enum ending ending = ENDED_OTHERWISE;
+    result_init(&result);
+    int status = handover_open_case(&handover, asking->which->pool, test, NULL);
+    if (!status) {
+        handover_give(&handover, &job);
+        status = pool_run_one(asking->which->pool, &job, &result, NULL);
+    }
+    enum verdict_kind kind = verdict_of_outcome(result.outcome);
+    if (!status)
+        ending = result.outcome == OUTCOME_OK      ? ENDED_RUN
+                 : verdict_is(kind, CLASS_LACK)    ? ENDED_LACKING
+                 : verdict_is(kind, CLASS_REFUSAL) ? ENDED_REFUSED
+                                                   : ENDED_OTHERWISE;
+    if (message && ending == ENDED_REFUSED)
+        *message = normal_message(asking, &result, test);
+    handover_close(&handover);
+    result_release(&result);
+    return ending;
+}
+
+/* Nodes of the operator: by turns of the type in question and of any, and of the rank in question and of any.
+ */
+static void draw_witnesses(struct asking *asking, struct witnesses *drawn)
+{
+    uint64_t seed = hash_text(asking->op->name);
+    struct generate_options options = {
+        .ops = asking->op->name, .opset = asking->opset, .fill = FILL_EXACT + 1};
+    drawn->items = memory_zeroed(DRAWS, sizeof *drawn->items);
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        struct witness *one = &drawn->items[drawn->count];
+        struct error err = {0};
+        one->own_type = i % 2 == 0;
+        options.types = one->own_type ? (dtype_set)1 << asking->type : 0;
+        options.rank = i % 4 < 2 ? asking->rank + 1 : 0;
+        if (generate_one(seed, i, &options, &one->test, &err))
+            continue;
+        if (find_form(asking, one->test, &one->form))
+            drawn->count++;
+        else
+            test_case_free(one->test);
+    }
+}
+
+static struct witnesses *witnesses_of(struct form_limits *limits, struct asking *asking, const char *key)
+{
+    size_t at;
+    if (map_get(&limits->drawn, key, &at))
+        return &limits->witnesses[at];
+    limits->witnesses =
+        memory_grow(limits->witnesses, &limits->capacity, limits->count + 1, sizeof *limits->witnesses);
+    struct witnesses *drawn = &limits->witnesses[limits->count];
+    *drawn = (struct witnesses){0};
+    map_set(&limits->drawn, key, limits->count++);
+    draw_witnesses(asking, drawn);
+    return drawn;
+}
+
+static bool has_feature(const struct node_form *form, const struct node_form *of, int feature)
+{
+    return feature == WHOLE ? memcmp(form, of, sizeof *form) == 0
+                            : form->features[feature] == of->features[feature];
+}
+
+/* Whether the engine takes no node with this feature of the form in question, and takes some without it. */
+static bool is_never_taken(const struct asking *asking, struct witnesses *drawn, int feature)
+{
+    size_t asked[2] = {0}, lacking = 0, alike = 0, taken = 0;
+    for (size_t i = 0; i < drawn->count; i++) {
+        struct witness *one = &drawn->items[i];
+        bool has = has_feature(&one->form, &asking->form, feature);
+        if (one->ending == ENDED_NOT_ASKED && asked[has] < ENOUGH && (lacking < LACKS || one->own_type))
+            one->ending = ask(asking, asking->which->engine, one->test, &one->message);
+        lacking += one->ending == ENDED_LACKING;
+        asked[has] += one->ending != ENDED_NOT_ASKED && one->ending != ENDED_LACKING;
+        if (has && (one->ending == ENDED_RUN || one->ending == ENDED_OTHERWISE))
+            return false;
+        alike += has && one->own_type && one->message && text_equal(one->message, asking->message);
+        taken += !has && one->ending == ENDED_RUN;
+    }
+    return alike >= OWN_TYPE && taken > 0;
+}
+
+static bool is_run_by_another_release(struct form_limits *limits, const struct asking *asking,
+                                      const char *key)
+{
+    size_t known;
+    int other;
+    bool runs = false;
+    if (map_get(&limits->releases, key, &known))
+        return known;
+    for (size_t i = 0;
+         !runs && (other = pool_other_release(asking->which->pool, asking->which->engine, i)) >= 0; i++)
+        runs = ask(asking, other, asking->which->test, NULL) == ENDED_RUN;
+    map_set(&limits->releases, key, runs);
+    return runs;
+}
+
+bool form_is_refused(struct form_limits *limits, const struct settle_case *which, const struct result *ended)
+{
+    struct asking asking = {.which = which};
+    struct str key;
+    bool refused = false;
+    if (!speaks_of_form(ended->message) || !find_form(&asking, which->test, &asking.form) ||
+        !asking.op->sample)
+        return false;
+    str_init(&key);
+    asking.message = normal_message(&asking, ended, which->test);
+    str_printf(&key, "%s %s %d %d", pool_engine(which->pool, which->engine)->label, asking.op->name,
+               asking.type, asking.rank);
+    struct witnesses *drawn = witnesses_of(limits, &asking, key.data);
+    for (int feature = 0; feature <= WHOLE && !refused; feature++) {
+        if ((feature < WHOLE && !asking.form.features[feature]) || !is_never_taken(&asking, drawn, feature))
+            continue;
+        str_printf(&key, " %d=%u %s", feature, feature < WHOLE ? asking.form.features[feature] : 0,
+                   asking.message);
+        refused = !is_run_by_another_release(limits, &asking, key.data);
+        break;
+    }
+    str_release(&key);
+    free(asking.message);
+    return refused;
+}
