@@ -155,7 +155,7 @@ static bool is_for_this(const struct test_case *test)
     struct danger_meter *meter;
     const struct model *model = test_case_model(test, &err);
     if (!model || !has_float(model->graph->n_output, model->graph->output) ||
-        !has_float(model->graph->n_input, model->graph->input) || danger_meter_new(&meter, model, NULL, &err))
+        !has_float(model->graph->n_input, model->graph->input) || danger_meter_new(&meter, model, &err))
         return false;
     bool finite = danger_measure(meter, test->inputs, test->n_inputs, &danger, &err) == 0 &&
                   danger.nans + danger.infinities == 0;

@@ -23,7 +23,7 @@ static int measure_case(struct search_danger *danger, const float *genes, struct
     if (genome_case(danger->layout, genes, &test, &err))
         return -1;
     const struct model *model = test_case_model(test, &err);
-    if (!model || danger_meter_new(&meter, model, NULL, &err)) {
+    if (!model || danger_meter_new(&meter, model, &err)) {
         test_case_free(test);
         return -1;
     }
@@ -76,7 +76,7 @@ void search_danger_init(struct search_danger *danger, const struct genome_layout
         .climbs = most_climbs * fmin(1, LARGE / fmax((double)weights_of(model), 1)),
         .weights = level != GENOME_INPUTS,
     };
-    if (danger->weights || danger_meter_new(&danger->meter, model, NULL, &err))
+    if (danger->weights || danger_meter_new(&danger->meter, model, &err))
         danger->meter = NULL;
     danger->climb.meter = danger->meter;
 }

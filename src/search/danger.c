@@ -95,87 +95,6 @@ static void near_overflow(double power, const struct bounded *b, struct danger_p
     closer(&nearest[NEAR_OVERFLOW], distance_to_overflow(b->type, b->value[largest], power), largest, 0);
 }
 
-/* A step is one only when it leads from a number with a fraction to one without. */
-static void near_step(const struct op_call *call, const struct op_danger *danger, const struct bounded *b,
-                      struct danger_place *nearest)
-{
-    const struct bounded *result = &call->outputs[0];
-    bool casts = call->op->result != RESULT_LIKE_INPUT;
-    if (!dtype_is_float(b->type) || (casts && dtype_is_float(result->type)))
-        return;
-    for (size_t i = 0; i < b->count; i++) {
-        long double x = b->value[i] - danger->at;
-        long double margin = x - rintl(x);
-        if (isfinite(x))
-            closer(&nearest[NEAR_JUMP], distance_to_jump(b->type, margin, b->value[i]), i, margin);
-    }
-}
-
-static void near_jump(const struct op_call *call, const struct op_danger *danger, const struct bounded *b,
-                      struct danger_place *nearest)
-{
-    long double at = danger->attribute ? shift_of(call, danger) : danger->at;
-    for (size_t i = 0; i < b->count; i++) {
-        long double x = at != 0 ? fabsl(b->value[i]) : b->value[i];
-        if (isfinite(x))
-            closer(&nearest[NEAR_JUMP], distance_to_jump(b->type, x - at, fmaxl(fabsl(x), fabsl(at))), i,
-                   x - at);
-    }
-}
-
-static void near_equal(const struct op_call *call, struct danger_place *nearest)
-{
-    const struct bounded *a = call->inputs[0], *b = call->inputs[1];
-    if (!has_numbers(a) || !has_numbers(b) || !dtype_is_float(a->type))
-        return;
-    size_t count = a->count > b->count ? a->count : b->count;
-    if (count % a->count || count % b->count)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        long double x = a->value[i % a->count], y = b->value[i % b->count];
-        if (isfinite(x) && isfinite(y))
-            closer(&nearest[NEAR_JUMP], distance_to_jump(a->type, x - y, fmaxl(fabsl(x), fabsl(y))), i,
-                   x - y);
-    }
-}
-
-/* The gap between the two largest and the two smallest elements of one line. */
-static void near_tie_of_line(const struct bounded *b, size_t start, size_t step, size_t length,
-                             struct danger_place *nearest)
-{
-    for (int sign = -1; sign <= 1; sign += 2) {
-        long double first = -INFINITY, second = -INFINITY;
-        for (size_t i = 0; i < length; i++) {
-            long double x = sign * b->value[start + i * step];
-            if (x > first) {
-                second = first;
-                first = x;
-            } else if (x > second) {
-                second = x;
-            }
-        }
-        if (isfinite(first) && isfinite(second))
-            closer(&nearest[NEAR_JUMP],
-                   distance_to_jump(b->type, first - second, fmaxl(fabsl(first), fabsl(second))), start,
-                   first - second);
-    }
-}
-
-static void near_tie(const struct op_call *call, const struct bounded *b, struct danger_place *nearest)
-{
-    int64_t axis = call_int(call, "axis", call->op->result == RESULT_OTHER ? 0 : -1);
-    int rank = b->shape.rank;
-    axis = axis < 0 ? axis + rank : axis;
-    if (axis < 0 || axis >= rank || !dtype_is_float(b->type))
-        return;
-    size_t step = 1, length = (size_t)b->shape.dims[axis];
-    for (int d = (int)axis + 1; d < rank; d++)
-        step *= (size_t)b->shape.dims[d];
-    for (size_t start = 0; start < b->count; start += step * length)
-        for (size_t i = 0; i < step; i++)
-            near_tie_of_line(b, start + i, step, length, nearest);
-}
-
 static void near_danger(const struct op_call *call, const struct op_danger *danger,
                         struct danger_place *nearest)
 {
@@ -201,27 +120,11 @@ static void near_danger(const struct op_call *call, const struct op_danger *dang
         near_overflow(danger->power, b, nearest);
         break;
     case DANGER_STEP:
-        near_step(call, danger, b, nearest);
-        break;
     case DANGER_JUMP:
-        near_jump(call, danger, b, nearest);
-        break;
     case DANGER_COMPARE:
-        near_equal(call, nearest);
-        break;
-    case DANGER_TIE:
-        near_tie(call, b, nearest);
+    case DANGER_TIE: /* both sides of a jump are numbers */
         break;
     }
-}
-
-/* What any result may come near to: the largest number of its type, and its own error. */
-static void near_by_value(const struct bounded *b, struct danger_place *nearest)
-{
-    near_overflow(1, b, nearest);
-    for (size_t i = 0; b->hard && i < b->count; i++)
-        if (isfinite(b->likely[i]) && isfinite(b->value[i]))
-            closer(&nearest[NEAR_BOUND], distance_to_error(b->type, b->value[i], b->likely[i]), i, 0);
 }
 
 /* Whether the results are sums of their inputs, or of products of them. */
@@ -265,7 +168,7 @@ void danger_of_call(const struct op_call *call, struct danger_place *nearest)
         near_danger(call, &call->op->dangers[i], nearest);
     for (size_t i = 0; i < call->n_outputs; i++)
         if (has_numbers(&call->outputs[i]) && dtype_is_float(call->outputs[i].type))
-            near_by_value(&call->outputs[i], nearest);
+            near_overflow(1, &call->outputs[i], nearest);
     if (adds(call->op))
         near_opposite(call, nearest);
 }
@@ -313,11 +216,10 @@ static int watch(void *context, struct op_call *call)
     return 0;
 }
 
-int danger_meter_new(struct danger_meter **meter, const struct model *model,
-                     const struct danger_options *options, struct error *err)
+int danger_meter_new(struct danger_meter **meter, const struct model *model, struct error *err)
 {
     *meter = memory_zeroed(1, sizeof **meter);
-    struct evaluate_options how = {.round = !options || !options->bounded, .hook = watch, .context = *meter};
+    struct evaluate_options how = {.round = true, .hook = watch, .context = *meter};
     if (evaluator_new(&(*meter)->evaluator, model, &how, err) == 0)
         return 0;
     free(*meter);

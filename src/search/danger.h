@@ -1,6 +1,6 @@
 /*
  * How near the values inside a model come to what breaks it: overflow, a division by zero, the root of a
- * negative number, a jump. The reference evaluates every node, so it sees what no engine shows.
+ * negative number. The reference evaluates every node, so it sees what no engine shows.
  *
  * A distance is between 0, which means reached, and 1, which means far. It is logarithmic: 1e30 is nearer to
  * an overflow than 1e3. Distances of one kind can be compared with each other and fall steadily on the way;
@@ -18,8 +18,6 @@ enum danger_kind {
     NEAR_DOMAIN,   /* the root or logarithm of a negative number and the like */
     NEAR_EXP,      /* an exponential that overflows */
     NEAR_OPPOSITE, /* a sum of opposite infinities: the smaller of its largest terms of either sign */
-    NEAR_JUMP,     /* a comparison, a rounding, a choice of the largest that may turn out either way */
-    NEAR_BOUND,    /* a result that is no larger than its own likely error; only of bounded evaluations */
     NEAR_KINDS
 };
 
@@ -39,15 +37,9 @@ struct danger {
     size_t first_strange;    /* the node that made the first of them, if there are any */
 };
 
-struct danger_options {
-    bool bounded; /* with error bounds, for NEAR_BOUND; otherwise rounded as an engine would, which is faster
-                   */
-};
-
 /* A model prepared for measuring; it is borrowed. Fails as evaluator_new does. */
 struct danger_meter;
-int danger_meter_new(struct danger_meter **meter, const struct model *model,
-                     const struct danger_options *options, struct error *err);
+int danger_meter_new(struct danger_meter **meter, const struct model *model, struct error *err);
 void danger_meter_free(struct danger_meter *meter);
 
 /* Runs the model on inputs, as evaluator_run takes them, and says how near it came. Fails when the reference

@@ -85,14 +85,13 @@ struct target {
 };
 
 /* A node and kind that was not reached yet, the nearer the likelier. */
-static bool draw_target(const struct danger_climb *climb, unsigned kinds, struct rng *rng,
-                        struct target *target)
+static bool draw_target(const struct danger_climb *climb, struct rng *rng, struct target *target)
 {
     double total = 0;
     for (size_t node = 0; node < danger_nodes(climb->meter); node++)
         for (size_t kind = 0; kind < NEAR_KINDS; kind++) {
             double distance = danger_of_node(climb->meter, node, (enum danger_kind)kind)->distance;
-            if (!(kinds >> kind & 1) || !(distance > 0 && distance < 1))
+            if (!(distance > 0 && distance < 1))
                 continue;
             double weight = (1 - distance) * (1 - distance);
             total += weight;
@@ -140,13 +139,12 @@ static void climb_towards(const struct danger_climb *climb, const struct target 
 void danger_climb_mutate(void *context, struct rng *rng, const float *parent, float *child, size_t n)
 {
     const struct danger_climb *climb = context;
-    unsigned kinds = climb->kinds ? climb->kinds : (unsigned)DANGERS_OF_NAN;
     double leaps = climb->leaps < 0 ? 0 : climb->leaps > 0 ? climb->leaps : 0.5;
     struct danger danger;
     struct target target = {0};
     memcpy(child, parent, n * sizeof *child);
     if (rng_chance(rng, leaps) || climb->measure(climb->context, child, &danger) ||
-        !draw_target(climb, kinds, rng, &target)) {
+        !draw_target(climb, rng, &target)) {
         struct gene_space space = space_of(climb, n);
         gene_leap(&space, rng, child);
         return;

@@ -16,13 +16,7 @@
 #include "search/danger.h"
 #include "search/genetic.h"
 
-/* The kinds that lead to NaN or infinity, and those that make engines differ. */
-enum {
-    DANGERS_OF_NAN =
-        1 << NEAR_OVERFLOW | 1 << NEAR_DIVISION | 1 << NEAR_DOMAIN | 1 << NEAR_EXP | 1 << NEAR_OPPOSITE,
-    DANGERS_OF_DIFFERENCE = 1 << NEAR_JUMP | 1 << NEAR_BOUND,
-    DANGER_CLIMB_MEASURES = 12,
-};
+enum { DANGER_CLIMB_MEASURES = 12 };
 
 struct danger_climb {
     /* Measures the genome with the meter. Fails when the reference cannot evaluate it. */
@@ -31,7 +25,6 @@ struct danger_climb {
     const struct danger_meter *meter;
     size_t n_stretches; /* those of the population */
     const struct gene_stretch *stretches;
-    unsigned kinds;  /* bits 1 << kind; 0: DANGERS_OF_NAN */
     size_t measures; /* most measurements of one climb; 0: DANGER_CLIMB_MEASURES */
     double leaps;    /* how many mutations are leaps, 0 to 1; exactly 0: half of them, below: none */
 };

@@ -45,20 +45,3 @@ double distance_to_edge(enum dtype type, long double margin)
     struct dtype_precision precision = dtype_precision(type);
     return margin >= 0 ? above(type, margin + precision.unit / 2, precision.unit) : 0;
 }
-
-double distance_to_jump(enum dtype type, long double margin, long double size)
-{
-    struct dtype_precision precision = dtype_precision(float_type(type));
-    long double reach = precision.unit * fmaxl(fabsl(size), precision.tiny);
-    long double times = fabsl(margin) / reach;
-    return limited(times > 1 ? log2l(times) / -log2l(precision.unit) : 0);
-}
-
-double distance_to_error(enum dtype type, long double value, double likely)
-{
-    struct dtype_precision precision = dtype_precision(float_type(type));
-    if (!(likely > 0))
-        return 1;
-    long double times = fabsl(value) / likely;
-    return limited(times > 1 ? log2l(times) / -log2l(precision.unit) : 0);
-}

@@ -16,11 +16,4 @@ double distance_to_pole(enum dtype type, long double margin);
 /* Of a number that is `margin` inside a domain, which its end belongs to; 0 when it is outside. */
 double distance_to_edge(enum dtype type, long double margin);
 
-/* Of a number that is `margin` away from a jump at numbers as large as `size`: 0 when a rounding of the type
- * reaches across it. */
-double distance_to_jump(enum dtype type, long double margin, long double size);
-
-/* Of a value to its own likely error. */
-double distance_to_error(enum dtype type, long double value, double likely);
-
 #endif

@@ -22,7 +22,7 @@ struct scene {
 };
 
 /* A model with the given inputs ("float[4] x") and nodes, whose last value is z, of the given type. */
-static inline struct scene scene_make(const char *inputs, const char *nodes, const char *z, bool bounded)
+static inline struct scene scene_make(const char *inputs, const char *nodes, const char *z)
 {
     struct scene scene = {NULL, NULL, 0};
     struct error err = {0};
@@ -32,7 +32,7 @@ static inline struct scene scene_make(const char *inputs, const char *nodes, con
     snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\": 17]>\ng (%s) => (%s z) {\n%s\n}\n",
              inputs, z, nodes);
     if (onnx_parse_text(text, &bytes, &size, &err) || model_parse(&scene.model, bytes, size, &err) ||
-        danger_meter_new(&scene.meter, scene.model, &(struct danger_options){bounded}, &err))
+        danger_meter_new(&scene.meter, scene.model, &err))
         fail_msg("%s", err.message);
     free(bytes);
     return scene;

@@ -11,7 +11,7 @@ enum { GENES = 8 };
 
 static struct scene make(const char *nodes, const char *z)
 {
-    return scene_make("float[8] x", nodes, z, false);
+    return scene_make("float[8] x", nodes, z);
 }
 
 static int measure(void *context, const float *genes, struct danger *danger)
@@ -29,8 +29,7 @@ static double nearness(const struct danger *danger)
 {
     double sum = 0;
     for (size_t kind = 0; kind < NEAR_KINDS; kind++)
-        if (DANGERS_OF_NAN >> kind & 1)
-            sum += 1 - danger->nearest[kind].distance;
+        sum += 1 - danger->nearest[kind].distance;
     return sum;
 }
 
