@@ -265,6 +265,10 @@ static void reply_welcome(struct session *session, uint64_t id, const char *vers
     while (operators && operators[welcome.n_operators])
         welcome.n_operators++;
     welcome.operators = (char **)(uintptr_t)operators;
+    const int32_t *types = session->adapter->types;
+    while (types && types[welcome.n_types])
+        welcome.n_types++;
+    welcome.types = (int32_t *)(uintptr_t)types;
     wire_put_reply(&session->reply, &reply);
     arena_release(&arena);
 }

@@ -121,6 +121,8 @@ struct adapter {
     const char *name;
     struct adapter_knob *knobs;   /* ends with a NULL name */
     const char *const *operators; /* the operators it supports, NULL-terminated; NULL: not known beforehand */
+    const int32_t
+        *types; /* ONNX's numbers of the element types it computes with, ending with 0; NULL: not known */
     /* Called once, after hello has set the knobs: opens the library and puts its version into `version`. */
     int (*start)(struct adapter_call *call, void **engine, struct str *version);
     int (*load)(struct adapter_call *call, const struct adapter_model *model, struct adapter_loaded *loaded);

@@ -447,6 +447,8 @@ static int walk_start(struct adapter_call *call, void **engine, struct str *vers
     walker->library = library;
     walker->call = call;
     walker->borrow = strcmp(adapter_knob(call->adapter, "borrow"), "on") == 0;
+    if (walker->borrow) /* then it takes any */
+        ((struct walk_adapter *)call->adapter)->adapter.operators = NULL;
     *engine = walker;
     return library->start ? library->start(call, &walker->engine, version) : 0;
 }
@@ -459,6 +461,22 @@ static void walk_stop(void *engine)
     free(walker);
 }
 
+/* What the library has, and what the walker does itself; NULL-terminated, heap. */
+static const char **list_operators(const struct walk_library *library, size_t n_rows)
+{
+    static const char *const *const own[] = {known_operators, copying_operators};
+    const size_t most =
+        n_rows + (sizeof known_operators + sizeof copying_operators) / sizeof *known_operators;
+    const char **operators = memory_zeroed(most, sizeof *operators);
+    size_t count = 0;
+    for (size_t i = 0; i < n_rows; i++)
+        operators[count++] = library->rows[i].name;
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; own[k][i]; i++)
+            operators[count++] = own[k][i];
+    return operators;
+}
+
 int walker_main(const struct walk_library *library, int argc, char **argv)
 {
     size_t n_rows = 0, n_knobs = 0;
@@ -466,9 +484,7 @@ int walker_main(const struct walk_library *library, int argc, char **argv)
         n_rows++;
     while (library->knobs && library->knobs[n_knobs].name)
         n_knobs++;
-    const char **operators = memory_zeroed(n_rows + 1, sizeof *operators);
-    for (size_t i = 0; i < n_rows; i++)
-        operators[i] = library->rows[i].name;
+    const char **operators = list_operators(library, n_rows);
     struct adapter_knob *knobs = memory_zeroed(n_knobs + 2, sizeof *knobs);
     if (n_knobs)
         memcpy(knobs, library->knobs, n_knobs * sizeof *knobs);

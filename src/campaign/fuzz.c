@@ -441,8 +441,8 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
         return -1;
     if (o->search)
         return search_source_new(&fuzz->source, o->search, o->panel, &fuzz->folder, err);
-    if (o->probe && (o->shared ? fuzz_probe_share(&fuzz->probe, &probing, &fuzz->folder, fuzz->store, err)
-                               : fuzz_probe_load(&fuzz->probe, &probing, &fuzz->folder, err)))
+    if (o->shared ? fuzz_probe_share(&fuzz->probe, &probing, &fuzz->folder, fuzz->store, err)
+                  : fuzz_probe_load(&fuzz->probe, &probing, &fuzz->folder, err))
         return -1;
     source.n_engines = fuzz->probe.n_engines;
     source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;

@@ -15,23 +15,52 @@ struct kept_in {
 };
 static const char own_name[] = "probe"; /* in the campaign's folder */
 
+/* Only what the engine declares: nothing is run. The caller releases result->arena. */
+static void ask_engine(const struct panel *panel, size_t engine, struct probe_result *result)
+{
+    struct error why = {0};
+    *result = (struct probe_result){.seed = 1};
+    arena_init(&result->arena);
+    pool_starts(panel->pool, panel->engines[engine], &why); /* else it declares nothing */
+    probe_introduce(result, panel_engine(panel, engine));
+}
+
+/* Of the operators that the engine declares those that the user wants: others need not be tried. */
+static void list_declared(struct str *list, const char *declared, const char *wanted)
+{
+    for (size_t i = 0; declared && i < op_count(); i++) {
+        const struct op *op = op_at(i);
+        if (op->sample && op_list_has(declared, op) && (wanted ? op_list_has(wanted, op) : !*op->owner))
+            str_printf(list, "%s%s", list->length ? "," : "", op->name);
+    }
+}
+
 static int quick_probe(const struct fuzz_options *options, size_t engine, const struct kept_in *place,
                        struct probe_result **results, struct error *err)
 {
     struct panel one = *options->panel;
+    struct probe_result said;
+    struct str declared;
     one.count = 1;
     one.engines = &options->panel->engines[engine];
+    str_init(&declared);
+    ask_engine(options->panel, engine, &said);
+    list_declared(&declared, said.declared, options->source.generate.ops);
     struct probe_options probe = {
         .panel = &one,
-        .ops = options->source.generate.ops,
+        .ops = said.declared ? declared.data : options->source.generate.ops,
         .narrow = options->source.generate.types & (dtype_set)DTYPES_NARROW,
         .seed = 1,
         .quick = true,
+        .oldest = said.declared != NULL, /* these are fewer operators */
         .progress = true,
     };
-    if (probe_run(&probe, results, err))
-        return -1;
-    return probe_keep(*results, place->in, place->name, err);
+    int status = probe_run(&probe, results, err);
+    if (!status)
+        status = probe_keep(*results, place->in, place->name, err);
+    str_release(&declared);
+    arena_release(&said.arena);
+    return status;
 }
 
 /* Whether a case that a probe found is one that the campaign may run: the probe may have been of all
@@ -95,6 +124,11 @@ static int load_engine(struct fuzz_probe *probe, const struct fuzz_options *opti
     struct probe_result kept, *results = NULL;
     bool found = find_kept(&kept, places, name);
     int status = 0;
+    if (!found && !options->probe) {
+        arena_release(&kept.arena);
+        ask_engine(options->panel, engine, &kept);
+        found = true;
+    }
     if (found) {
         add_engine(probe, &options->source.generate, &kept, seen);
         kept.engine = name;
@@ -117,7 +151,8 @@ int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options
     char *kept = probe_folder();
     /* Results kept by this user are not used in a shared campaign, because the other workers may not have
      * them. */
-    const struct kept_in places[2] = {{folder, own_name}, {USERS_PATH, options->shared ? NULL : kept}};
+    const struct kept_in places[2] = {{folder, own_name},
+                                      {USERS_PATH, options->shared || !options->probe ? NULL : kept}};
     struct map seen;
     int status = 0;
     map_init(&seen);

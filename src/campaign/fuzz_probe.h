@@ -15,7 +15,8 @@ struct fuzz_probe {
 /*
  * For each engine takes the results that an earlier start saved in the campaign's folder; else those that
  * `assay probe` kept for this label, or for the same release without knobs; else those of a quick probe now.
- * They are then saved in the campaign's folder, because its cases depend on them.
+ * They are then saved in the campaign's folder, because its cases depend on them. Without options->probe only
+ * what the engines declare is taken, and saved.
  */
 int fuzz_probe_load(struct fuzz_probe *probe, const struct fuzz_options *options, const struct folder *folder,
                     struct error *err);

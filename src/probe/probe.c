@@ -27,9 +27,9 @@ struct plan {
 /*
  * A quick probe takes some opsets at which many operators changed, or the operator's first when it is newer.
  */
-static bool opset_probed(const struct op *op, int opset, bool quick)
+static bool opset_probed(const struct op *op, int opset, const struct probe_options *options)
 {
-    if (!quick)
+    if (!options->quick || (options->oldest && opset == OPSET_FIRST))
         return true;
     return opset == 13 || opset == 17 || opset == OPSET_LAST ||
            (op_drawn_since(op) > 17 && opset == op_drawn_since(op));
@@ -108,7 +108,7 @@ static void plan_operator(struct plan *plan, const struct op *op, const struct p
     uint64_t index = 0, narrow = FIRST_NARROW;
     for (int opset = op_drawn_since(op) > OPSET_FIRST ? op_drawn_since(op) : OPSET_FIRST;
          opset <= OPSET_NEWEST; opset++) {
-        if (opset_probed(op, opset, options->quick))
+        if (opset_probed(op, opset, options))
             plan_opset(plan, op, opset, op_types_at(op, opset), options->quick, &index);
         if (!options->quick || opset == OPSET_NEWEST)
             plan_opset(plan, op, opset, narrow_types(op, opset, options->narrow), options->quick, &narrow);
@@ -305,6 +305,28 @@ char *probe_engine(const struct engine_info *info)
 /* As many cases under way as it takes that a slow one (an engine restarts) does not stop the others. */
 enum { AHEAD = 64 };
 
+void probe_introduce(struct probe_result *result, const struct engine_info *info)
+{
+    const Assay__Welcome *welcome = info->welcome;
+    char *engine = probe_engine(info);
+    result->engine = arena_strdup(&result->arena, engine);
+    free(engine);
+    result->name = arena_strdup(&result->arena, info->name);
+    result->version = info->version ? arena_strdup(&result->arena, info->version) : NULL;
+    if (!welcome)
+        return;
+    struct str declared;
+    str_init(&declared);
+    for (size_t i = 0; i < welcome->n_operators; i++)
+        str_printf(&declared, "%s%s", i ? "," : "", welcome->operators[i]);
+    result->declared = welcome->n_operators ? arena_strdup(&result->arena, declared.data) : NULL;
+    str_release(&declared);
+    result->types = 0;
+    for (size_t i = 0; i < welcome->n_types; i++)
+        if (welcome->types[i] > 0 && welcome->types[i] < DTYPE_COUNT)
+            result->types |= DTYPE_BIT(welcome->types[i]);
+}
+
 int probe_run(const struct probe_options *options, struct probe_result **results, struct error *err)
 {
     struct plan plan;
@@ -324,13 +346,7 @@ int probe_run(const struct probe_options *options, struct probe_result **results
     int status = run_plan(options, &plan, trials, *results, err);
     trials_free(trials);
     for (size_t i = 0; i < options->panel->count; i++) {
-        struct probe_result *result = &(*results)[i];
-        const struct engine_info *info = panel_engine(options->panel, i);
-        char *engine = probe_engine(info);
-        result->engine = arena_strdup(&result->arena, engine);
-        free(engine);
-        result->name = arena_strdup(&result->arena, info->name);
-        result->version = info->version ? arena_strdup(&result->arena, info->version) : NULL;
+        probe_introduce(&(*results)[i], panel_engine(options->panel, i));
     }
     plan_release(&plan);
     return status;

@@ -76,6 +76,8 @@ struct probe_result {
     bool started;  /* the engine could be started */
     size_t n_ops;
     struct probe_op *ops;
+    const char *declared; /* operators that the engine itself says it has, "A,B"; NULL: it does not say */
+    dtype_set types;      /* element types that it says it computes with; 0: it does not say */
 };
 
 struct probe_options {
@@ -85,6 +87,7 @@ struct probe_options {
     uint64_t seed;
     bool trace;    /* also ask which kernels and passes the engines use, which takes time */
     bool quick;    /* only opsets 13, 17 and 21 (or an operator's first), two ranks and choices of inputs */
+    bool oldest;   /* with quick: also the oldest opset */
     bool progress; /* show the progress on a terminal */
 };
 
@@ -94,6 +97,10 @@ struct probe_options {
  */
 int probe_run(const struct probe_options *options, struct probe_result **results, struct error *err);
 void probe_results_free(struct probe_result *results, size_t count);
+
+/* Takes what the engine says of itself: its names, and what it declares. It has been started, or cannot be.
+ */
+void probe_introduce(struct probe_result *result, const struct engine_info *info);
 
 /* name[@version][:knob=value,...] of an engine, the version as it says it itself; heap. */
 char *probe_engine(const struct engine_info *info);

@@ -81,6 +81,21 @@ static void write_op(struct json *json, const struct probe_op *op)
     json_end(json);
 }
 
+/* What the engine says of itself, where it does. */
+static void write_declared(struct json *json, const struct probe_result *result)
+{
+    struct str types;
+    str_init(&types);
+    for (int type = 1; type < DTYPE_COUNT; type++)
+        if (dtype_in((enum dtype)type, result->types))
+            str_printf(&types, "%s%s", types.length ? "," : "", dtype_name((enum dtype)type));
+    if (result->declared)
+        json_string(json, "declared", result->declared);
+    if (types.length)
+        json_string(json, "declared_types", types.data);
+    str_release(&types);
+}
+
 void probe_write(const struct probe_result *result, struct json *json, const char *name)
 {
     struct probe_counts counts = probe_count_all(result);
@@ -93,6 +108,7 @@ void probe_write(const struct probe_result *result, struct json *json, const cha
     json_bool(json, "complete", result->complete);
     json_int(json, "first_opset", OPSET_FIRST);
     write_counts(json, &counts);
+    write_declared(json, result);
     json_array(json, "operators");
     for (size_t i = 0; i < result->n_ops; i++)
         write_op(json, &result->ops[i]);
@@ -188,6 +204,22 @@ static int parse_op(struct arena *arena, const struct json_value *value, struct 
     return 0;
 }
 
+static int parse_declared(const struct json_value *root, struct probe_result *result, struct error *err)
+{
+    const char *types = json_text_of(root, "declared_types");
+    char name[32];
+    result->declared = json_text_of(root, "declared");
+    for (const char *at = types; at && *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), at);
+        if (dtype_from_name(name) == DTYPE_NONE)
+            return bad(err, "an element type has no such name");
+        result->types |= DTYPE_BIT(dtype_from_name(name));
+        at += length;
+    }
+    return 0;
+}
+
 int probe_parse(struct probe_result *result, const char *data, size_t size, struct error *err)
 {
     const struct json_value *root, *operators, *seed, *complete;
@@ -212,7 +244,7 @@ int probe_parse(struct probe_result *result, const char *data, size_t size, stru
     for (const struct json_value *op = operators->first; op; op = op->next)
         if (parse_op(&result->arena, op, &result->ops[result->n_ops++], err))
             return -1;
-    return 0;
+    return parse_declared(root, result, err);
 }
 
 char *probe_folder(void)
@@ -314,15 +346,27 @@ void probe_support_free(struct probe_support *support)
     free(support);
 }
 
-static uint32_t lacking_opsets(const struct probe_op *op, enum dtype type)
+/* Whether the engine says that it lacks the operator, or this element type. */
+static bool disclaims(const struct probe_result *result, const struct op *op, enum dtype type)
 {
-    uint32_t unsupported = 0, other = 0;
-    for (size_t i = 0; i < op->n_rows; i++)
+    return (result->declared && !op_list_has(result->declared, op)) ||
+           (result->types && !dtype_in(type, result->types));
+}
+
+/* At which opsets it lacks what was tried. What was not is as the opset before where the engine declares what
+ * it has, as operators change at few opsets; else it is there. none: it says that it has it at no opset. */
+static uint32_t lacking_opsets(const struct probe_op *op, enum dtype type, bool declares, bool none)
+{
+    uint32_t unsupported = none ? UINT32_MAX : 0, other = 0;
+    for (size_t i = 0; op && i < op->n_rows; i++)
         for (int k = 0; op->rows[i].type == type && k < PROBE_OPSETS; k++) {
             enum probe_answer answer = probe_answer_of_letter(op->rows[i].opsets[k]);
             unsupported |= (uint32_t)(answer == PROBE_UNSUPPORTED) << k;
             other |= (uint32_t)(answer != PROBE_UNSUPPORTED && answer != PROBE_NONE) << k;
         }
+    for (int k = 1; declares && !none && k < PROBE_OPSETS; k++)
+        if (!((unsupported | other) >> k & 1))
+            *(unsupported >> (k - 1) & ~(other >> (k - 1)) & 1 ? &unsupported : &other) |= UINT32_C(1) << k;
     return unsupported & ~other;
 }
 
@@ -339,7 +383,8 @@ void probe_support_add(struct probe_support *support, const struct probe_result 
     for (size_t i = 0; i < support->n_ops; i++) {
         const struct probe_op *op = find_op(result, support->ops[i]->name);
         for (int type = 1; type < DTYPE_COUNT; type++) {
-            uint32_t lacking = op ? lacking_opsets(op, (enum dtype)type) : 0;
+            uint32_t lacking = lacking_opsets(op, (enum dtype)type, result->declared != NULL,
+                                              disclaims(result, support->ops[i], (enum dtype)type));
             uint32_t *all = &support->lacking[i][type];
             *all = support->engines ? *all & lacking : lacking;
         }

@@ -35,7 +35,8 @@ int probe_load(struct probe_result *result, const struct folder *in, const char 
 
 /*
  * What engines lack. An operator is lacking for an element type and opset when all of its cases that were
- * tried are *unsupported*. What was not tried is not lacking.
+ * tried are *unsupported*. What was not tried is lacking when the engine declares operators, or types, and it
+ * is not among them.
  */
 struct probe_support;
 struct probe_support *probe_support_new(void); /* of no engine yet: nothing is lacking */

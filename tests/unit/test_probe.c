@@ -221,6 +221,48 @@ static void test_support(void **state)
     probe_support_free(support);
 }
 
+/* What an engine declares: nothing else is asked of it, but for what it was seen to do. An opset that was not
+ * tried is as the one before. */
+static void test_declared(void **state)
+{
+    (void)state;
+    const struct op *relu = op_find("Relu"), *abs = op_find("Abs"), *neg = op_find("Neg");
+    struct probe_row rows[] = {{.type = DTYPE_FLOAT}, {.type = DTYPE_DOUBLE}};
+    struct probe_op ops[] = {{.name = "Relu", .family = "unary", .n_rows = 1, .rows = rows},
+                             {.name = "Neg", .family = "unary", .n_rows = 1, .rows = rows + 1}};
+    for (size_t i = 0; i < 2; i++)
+        for (int k = 0; k < PROBE_OPSETS; k++)
+            rows[i].opsets[k] = probe_letter(PROBE_NONE);
+    rows[0].opsets[0] = probe_letter(PROBE_UNSUPPORTED);
+    rows[0].opsets[2] = rows[1].opsets[2] = probe_letter(PROBE_OK);
+    struct probe_result made = {.engine = "e",
+                                .name = "e",
+                                .n_ops = 2,
+                                .ops = ops,
+                                .declared = "Relu",
+                                .types = DTYPE_BIT(DTYPE_FLOAT)},
+                        result;
+    struct probe_support *support = probe_support_new();
+    struct json json;
+    struct str text;
+    str_init(&text);
+    json_init(&json, &text, false);
+    probe_write(&made, &json, NULL);
+    assert_int_equal(probe_parse(&result, text.data, text.length, NULL), 0); /* as a campaign keeps it */
+    probe_support_add(support, &result);
+    arena_release(&result.arena);
+    str_release(&text);
+    static const bool lacking[] = {true, true, false, false};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(probe_lacks(support, relu, DTYPE_FLOAT, OPSET_FIRST + i), lacking[i]);
+    assert_true(
+        probe_lacks(support, relu, DTYPE_INT32, OPSET_FIRST + 2)); /* a type that it does not declare */
+    assert_true(probe_lacks(support, abs, DTYPE_FLOAT, OPSET_FIRST + 2));   /* an operator */
+    assert_false(probe_lacks(support, neg, DTYPE_DOUBLE, OPSET_FIRST + 2)); /* which it was seen to do */
+    assert_true(probe_lacks(support, neg, DTYPE_DOUBLE, OPSET_FIRST + 3));
+    probe_support_free(support);
+}
+
 static void test_paths(void **state)
 {
     (void)state;
@@ -404,11 +446,11 @@ static void test_newer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_good), cmocka_unit_test(test_json_bad), cmocka_unit_test(test_json_deep),
-        cmocka_unit_test(test_counts),    cmocka_unit_test(test_words),    cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_support),   cmocka_unit_test(test_paths),    cmocka_unit_test(test_html),
-        cmocka_unit_test(test_generator), cmocka_unit_test(test_wishes),   cmocka_unit_test(test_engines),
-        cmocka_unit_test(test_newer),
+        cmocka_unit_test(test_json_good), cmocka_unit_test(test_json_bad),  cmocka_unit_test(test_json_deep),
+        cmocka_unit_test(test_counts),    cmocka_unit_test(test_words),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_support),   cmocka_unit_test(test_declared),  cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_html),      cmocka_unit_test(test_generator), cmocka_unit_test(test_wishes),
+        cmocka_unit_test(test_engines),   cmocka_unit_test(test_newer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

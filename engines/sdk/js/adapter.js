@@ -5,6 +5,7 @@
  *     name        "tfjs"
  *     knobs       [{name, values, value, help, kind, plain}]; `value` is the default, `kind` one of KIND
  *     operators   names of the operators that it supports; empty: not known beforehand
+ *     types       ONNX's numbers of the element types that it computes with; empty: not known beforehand
  *     start(knobs)            opens the library and returns its version; `knobs` is an object of values by name
  *     load({data, path, outputs, trace})   makes a session from the bytes of a model or from a file; may return
  *                             {inputs, outputs}, lists of names
@@ -77,7 +78,8 @@ async function hello(session, request) {
         name: knob.name, values: knob.values, defaultValue: knob.value, help: knob.help, kind: knob.kind || KIND.KERNELS,
         plain: knob.plain || '',
     }));
-    return { welcome: { protocol: PROTOCOL, name: adapter.name, version, knobs, operators: adapter.operators || [] } };
+    const { operators = [], types = [] } = adapter;
+    return { welcome: { protocol: PROTOCOL, name: adapter.name, version, knobs, operators, types } };
 }
 
 async function unload(session) {

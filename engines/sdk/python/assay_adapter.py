@@ -8,7 +8,8 @@ An adapter is a subclass of Engine and a call of serve():
     class Mine(Engine):
         name = "mine"
         knobs = [Knob("mode", "fast|exact", "fast", "how sums are computed")]
-        operators = ["Relu", "Add"]
+        operators = ["Relu", "Add"]      # Assay generates models of these alone,
+        types = [1, 7]                   # of these element types: float32 and int64
 
         def start(self, knobs):          # once: opens the library, returns its version
             return "1.0"
@@ -99,6 +100,7 @@ class Engine:
     name = "unnamed"
     knobs = []
     operators = []                                      # empty: it cannot tell beforehand
+    types = []                                          # ONNX's numbers of element types; empty: it cannot tell
 
     def start(self, knobs):
         return "1"
@@ -248,7 +250,7 @@ REPLY = {
         1: one("protocol", "i"), 2: one("name", "s"), 3: one("version", "s"),
         4: many("knobs", {1: one("name", "s"), 2: one("values", "s"), 3: one("default_value", "s"), 4: one("help", "s"),
                           5: one("kind", "i"), 6: one("plain", "s")}),
-        5: many("operators", "s")}),
+        5: many("operators", "s"), 7: many("types", "i")}),
     4: one("loaded", {1: many("inputs", "s"), 2: many("outputs", "s")}),
     5: one("values", {1: many("values", VALUE)}),
     6: one("done", {}),
@@ -458,7 +460,7 @@ class Session:
         knobs = [{"name": knob.name, "values": knob.values, "default_value": knob.default, "help": knob.help,
                   "kind": knob.kind, "plain": knob.plain} for knob in self.engine.knobs]
         return {"welcome": {"protocol": PROTOCOL, "name": self.engine.name, "version": str(version), "knobs": knobs,
-                            "operators": self.engine.operators}}, []
+                            "operators": self.engine.operators, "types": self.engine.types}}, []
 
     def unload(self):
         if self.loaded:

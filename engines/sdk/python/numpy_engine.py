@@ -38,6 +38,8 @@ def softmax(node, opset, x):
     want_floats(x)
     if opset < 13:
         raise Unsupported(f"Softmax of opset {opset}")                # which makes a matrix of its input
+    if not x.size:
+        return x
     axis = node.attributes.get("axis", -1)
     e = np.exp(x - x.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
@@ -105,6 +107,7 @@ class NumpyEngine(Engine):
     name = "numpy"
     knobs = [Knob("errors", "ignore|warn", "ignore", "what numpy writes to stderr about NaN and overflow", SCHEDULE)]
     operators = sorted(OPERATORS)
+    types = sorted(TYPES)
 
     def start(self, knobs):
         np.seterr(all=knobs["errors"])
