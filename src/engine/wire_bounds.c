@@ -54,7 +54,7 @@ static bool fits(const struct tensor *row, const struct tensor *tensor)
 int bounds_from_wire(struct bounded *b, const struct tensor *tensor, const struct wire_bounds *bounds,
                      struct error *err)
 {
-    /* The wire does not carry rows of nothing. */
+    /* Bounds of tensors without elements are not sent. */
     bool exact = dtype_is_float(tensor->type) && tensor->count > 0;
     if (!bounds->present || !fits(&bounds->hard, tensor) || !fits(&bounds->likely, tensor) ||
         (exact && (!fits(&bounds->exact, tensor) || !fits(&bounds->rest, tensor))))

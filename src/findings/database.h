@@ -69,11 +69,9 @@ struct database_driver {
     /* Whether the transaction that has just failed may succeed when it is run again; waits a little before.
      * NULL: never. */
     bool (*again)(struct database *database);
-    /*
-     * For the start of a transaction that hands out work: no other one of the campaign that begins like this
-     * is under way until it ends. What it writes may be lost when the server dies, but never half of it.
-     * NULL: every transaction is like that.
-     */
+    /* Called at the start of a transaction that hands out work: until it ends, no other transaction of the
+     * campaign that begins with this call can run. What it writes may be lost when the server dies, but never
+     * only a part of it. NULL: every transaction is like that. */
     int (*reserve)(struct database *database, struct error *err);
     /* Until the transaction ends, no other one of the campaign gets the lock of this name. NULL: there is
      * only one transaction at a time. */

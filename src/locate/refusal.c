@@ -24,7 +24,8 @@ enum answer {
     ANSWER_UNKNOWN, /* it could not be asked */
 };
 
-/* What becomes of a refusal, by the answer. When the message itself speaks of a lack, it is unsupported. */
+/* What becomes of a refusal, by what the engine answered when it was asked again. When its message itself
+ * speaks of a lack, the verdict is unsupported in any case. */
 static const struct {
     bool changes; /* it does not stand */
     enum verdict_kind verdict;

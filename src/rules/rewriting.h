@@ -63,7 +63,7 @@ int rewriting_draw(struct test_case *origin, const struct rule_choice *choice, s
 /* Appends the step that applies a rule at a site: "auto-pad@y". */
 void rewriting_step(struct str *out, const char *rule, const char *site);
 
-/* "rule@site" of the last step, its rule, and how many steps a rewriting has. */
+/* The rule of the last step of a rewriting, and how many steps it has. */
 const struct rule *rewriting_rule(const char *rewriting);
 size_t rewriting_depth(const char *rewriting);
 
