@@ -314,8 +314,9 @@ static void set_python_check(struct program_template *template, const struct exp
                    "error = np.abs(got.astype(np.float64) - expected.astype(np.float64))\n"
                    "right = (got == expected) | ((got != got) & (expected != expected)) | np.isinf(room) | "
                    "((room > 0) & (error <= room))\n"
-                   "assert right.all(), f\"elements {np.flatnonzero(~right) + %zu} are {got[~right]}, "
-                   "expected {expected[~right]}\"\n",
+                   "assert right.all(), f\"elements {(np.flatnonzero(~right) + %zu).tolist()} are "
+                   "{got[~right].tolist()}, "
+                   "expected {expected[~right].tolist()}\"\n",
                    e->from);
     }
     if (e->got && numpy && e->got->type != e->due->type)
