@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Writes ResNet-50 as exporters do (batch normalisation folded into the convolutions), with random weights.
 
-usage: bench/programs/resnet50.py OUT.onnx
+usage: bench/programs/resnet50.py [--narrow] OUT.onnx
 
+--narrow: an eighth of the channels, and 64 x 64 pixels instead of 224 x 224.
 The last convolution of each block is scaled down, as training leaves it: values keep their size from block to block.
 The same bytes on every call. Needs python3-onnx and python3-numpy."""
 import sys
@@ -11,7 +12,9 @@ import zlib
 import numpy
 from onnx import TensorProto, helper, save
 
-STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels, blocks, stride of the first
+NARROW = "--narrow" in sys.argv
+WIDTH, PIXELS = (8, 64) if NARROW else (64, 224)
+STAGES = ((1, 3, 1), (2, 4, 2), (4, 6, 2), (8, 3, 2))  # channels by the width, blocks, stride of the first
 
 
 class Builder:
@@ -47,19 +50,20 @@ class Builder:
 
 def main():
     b = Builder()
-    x = b.relu("relu", b.conv("conv1", "image", 3, 64, 7, 2))
+    x = b.relu("relu", b.conv("conv1", "image", 3, WIDTH, 7, 2))
     x = b.node("MaxPool", "maxpool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
-    channels = 64
-    for stage, (inner, blocks, stride) in enumerate(STAGES):
+    channels = WIDTH
+    for stage, (times, blocks, stride) in enumerate(STAGES):
+        inner = times * WIDTH
         for block in range(blocks):
             x = b.block(f"layer{stage + 1}.{block}", x, channels, inner, stride if block == 0 else 1)
             channels = 4 * inner
     x = b.node("Flatten", "flatten", b.node("GlobalAveragePool", "avgpool", x))
     b.node("Gemm", "fc", x, b.draw("fc.weight", [1000, channels], channels ** -0.5), b.draw("fc.bias", [1000], 0.05), transB=1)
     b.nodes[-1].output[0] = "logits"
-    graph = helper.make_graph(b.nodes, "resnet50", [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 224, 224])],
+    graph = helper.make_graph(b.nodes, "resnet50", [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, PIXELS, PIXELS])],
                               [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1000])], b.weights)
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), sys.argv[-1])
 
 
 main()

@@ -105,29 +105,6 @@ struct grid {
     lanes_t at[WINOGRAD_TILE][WINOGRAD_TILE];
 };
 
-/* out = left * in * right' */
-static void apply(const struct winograd_matrix *left, const struct winograd_matrix *right,
-                  const struct grid *in, struct grid *out)
-{
-    for (size_t i = 0; i < left->rows; i++) {
-        lanes_t half[WINOGRAD_TILE];
-        for (size_t j = 0; j < right->cols; j++) {
-            lanes_t sum = {0};
-            for (size_t k = 0; k < left->cols; k++)
-                if (left->at[i][k] != 0)
-                    sum += left->at[i][k] * in->at[k][j];
-            half[j] = sum;
-        }
-        for (size_t j = 0; j < right->rows; j++) {
-            lanes_t sum = {0};
-            for (size_t k = 0; k < right->cols; k++)
-                if (right->at[j][k] != 0)
-                    sum += right->at[j][k] * half[k];
-            out->at[i][j] = sum;
-        }
-    }
-}
-
 static void take_magnitudes(struct winograd_matrix *m)
 {
     for (size_t i = 0; i < m->rows; i++)
@@ -135,8 +112,11 @@ static void take_magnitudes(struct winograd_matrix *m)
             m->at[i][j] = fabs(m->at[i][j]);
 }
 
+struct lanes_code;
+
 /* One way to compute the convolution: a tile size, a set of points and a type. */
 struct scheme {
+    const struct lanes_code *code;
     struct winograd_transform axis[2];
     struct winograd_transform magnitudes[2]; /* of the entries of these */
     double highest;                          /* number of the type that it computes in */
@@ -284,48 +264,31 @@ struct passes {
     double error, tiny, limit; /* beyond the limit something inside may overflow */
 };
 
-static void take_magnitude(const lanes_t *x, lanes_t *size)
-{
-    *size = (lanes_t)((lane_bits_t)*x & INT64_MAX);
-}
+/* The transforms, compiled for the registers that every processor of the kind has and, where there are some,
+ * for wider ones: the results are the same, bit for bit. */
+struct lanes_code {
+    void (*apply)(const struct winograd_matrix *left, const struct winograd_matrix *right,
+                  const struct grid *in, struct grid *out); /* out = left * in * right' */
+    void (*transform)(const struct passes *passes, struct reach *r, struct transformed *t);
+};
 
-/* The largest magnitude of each lane. Sets `most` where it follows from the values. */
-static void find_largest(struct reach *r, size_t rows, size_t cols, lanes_t *found)
-{
-    lanes_t largest = {0};
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++) {
-            if (r->exact)
-                take_magnitude(&r->value.at[i][j], &r->most.at[i][j]);
-            lane_bits_t above = r->most.at[i][j] > largest;
-            largest = (lanes_t)(((lane_bits_t)r->most.at[i][j] & above) | ((lane_bits_t)largest & ~above));
-        }
-    *found = largest;
-}
+#define LANES_TARGET
+#define LANES_NAME(name) name##_plain
+#include "bounds/winograd_lanes.h"
 
-static void transform(const struct passes *passes, struct reach *r, struct transformed *t)
+#ifdef __x86_64__
+#define LANES_TARGET __attribute__((target("avx512f")))
+#define LANES_NAME(name) name##_wide
+#include "bounds/winograd_lanes.h"
+#endif
+
+static const struct lanes_code *code_for_this_processor(void)
 {
-    struct grid value, hard, most;
-    lanes_t largest, endless, tiny = {0};
-    find_largest(r, passes->left->cols, passes->right->cols, &largest);
-    apply(passes->left, passes->right, &r->value, &value);
-    apply(passes->left_size, passes->right_size, &r->most, &most);
-    if (!r->exact)
-        apply(passes->left_size, passes->right_size, &r->hard, &hard);
-    lane_bits_t inside = largest < passes->limit, some = largest != 0;
-    endless = (lanes_t)((lane_bits_t)(tiny + (double)INFINITY) & ~inside);
-    tiny = (lanes_t)((lane_bits_t)(tiny + passes->tiny) & some);
-    for (size_t i = 0; i < passes->left->rows; i++)
-        for (size_t j = 0; j < passes->right->rows; j++) {
-            lanes_t error = passes->error * most.at[i][j] + tiny, size = error;
-            if (!r->exact)
-                size += hard.at[i][j];
-            take_magnitude(&value.at[i][j], &value.at[i][j]);
-            size += value.at[i][j];
-            /* Nothing but infinity where something inside may overflow. */
-            t->error.at[i][j] = (lanes_t)((lane_bits_t)error & inside) + endless;
-            t->size.at[i][j] = (lanes_t)((lane_bits_t)size & inside) + endless;
-        }
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return &code_wide;
+#endif
+    return &code_plain;
 }
 
 static size_t at_most(size_t count, size_t limit)
@@ -401,7 +364,7 @@ static void fill_right(const struct winograd *w, const struct scheme *s, const s
             corners[l] = corner_of(w, s, tile + n + l);
         for (size_t c = 0; c < w->channels && !limits_late(TILE_STEPS); c++) {
             read_tiles(w, s, image, c, corners, lanes, &reach);
-            transform(&passes, &reach, &t);
+            s->code->transform(&passes, &reach, &t);
             double *row = p->right + right_row(w, p, c, &apart) + n;
             for (size_t i = 0; i < b0->rows; i++)
                 for (size_t j = 0; j < b1->rows; j++, row += 2 * w->channels * p->stride) {
@@ -457,7 +420,7 @@ static void fill_left(const struct winograd *w, const struct scheme *s, const st
         for (size_t c = 0; c < channels && !limits_late(TILE_STEPS); c += LANES) {
             size_t lanes = at_most(channels - c, LANES);
             read_kernels(w, from, output + i, channel + c, &reach);
-            transform(&passes, &reach, &t);
+            s->code->transform(&passes, &reach, &t);
             double *row = p->left + i * 2 * channels + c;
             for (size_t k = 0; k < g0->rows; k++)
                 for (size_t j = 0; j < g1->rows; j++, row += p->outputs * 2 * channels) {
@@ -540,7 +503,7 @@ static void put_errors(const struct winograd *w, const struct scheme *s, const s
         for (size_t n = 0; n < p->tiles && !limits_late(TILE_STEPS); n += LANES) {
             size_t lanes = at_most(p->tiles - n, LANES);
             read_sums(s, p, i, n, &sums);
-            apply(&s->magnitudes[0].a, &s->magnitudes[1].a, &sums, &hard);
+            s->code->apply(&s->magnitudes[0].a, &s->magnitudes[1].a, &sums, &hard);
             bound_tiles(s, &hard, &likely);
             for (size_t l = 0; l < lanes; l++)
                 put_tile(w, s, &hard, &likely, l, tile + n + l, (output + i) * area, errors);
@@ -623,6 +586,7 @@ int winograd_bound(const struct winograd *w, struct winograd_errors *errors, str
         if (p->count < larger || (w->depthwise && p->count > 3))
             continue;
         struct scheme s = scheme_make(w, p);
+        s.code = code_for_this_processor();
         result = errors_of(w, &s, &from, errors, err);
     }
     numbers_release(&from.image);
