@@ -429,7 +429,8 @@ static void decide_refusal(struct sample_verdicts *verdicts, size_t engine,
     struct load_refusal *refused = &verdicts->engine[engine].refused;
     const struct result *result = &sample->results[engine];
     struct settle_case which = case_of(verdicts, engine, sample);
-    bool at_load = result->stage == STAGE_LOAD && result->message && verdict_is(verdict->kind, CLASS_REFUSAL | CLASS_LIMITED);
+    bool at_load = result->stage == STAGE_LOAD && result->message &&
+                   verdict_is(verdict->kind, CLASS_REFUSAL | CLASS_LIMITED);
     if (at_load && refused->message && text_equal(refused->message, result->message)) {
         *verdict = refused->decided;
         return;
@@ -545,7 +546,8 @@ void engine_verdict_sentence(const struct engine_verdict *overall, struct str *o
     if (overall->class.class == FINDING_BUG || class->apart)
         str_printf(out, " (%s)", class->word);
     if (verdict_is(kind, CLASS_NO_ANSWER) && overall->n_nodes == 1)
-        str_printf(out, verdict_is(kind, CLASS_REFUSAL | CLASS_LIMITED) ? ", %s (node %s)," : " on %s (node %s)",
+        str_printf(out,
+                   verdict_is(kind, CLASS_REFUSAL | CLASS_LIMITED) ? ", %s (node %s)," : " on %s (node %s)",
                    overall->operators[0], overall->nodes[0]);
     if (overall->detail && *overall->detail)
         str_printf(out, "%s%s", overall->verdict.at_stage && !verdict_is(kind, CLASS_OPEN) ? " " : ": ",

@@ -247,14 +247,13 @@ static void a_bundle_reads_back(void **state)
     assert_string_equal(bundle.engine, "onnxruntime@1.2.3:opt=all");
     assert_string_equal(bundle.title, "Abs gives -2 instead of 2 (pass AbsFusion)");
     assert_string_equal(bundle.recipe, "seed 1 index 2");
-    assert_contains(
-        folder, "report.md",
-        (const char *const[]){
-            "# Abs gives -2 instead of 2 (pass AbsFusion)\n", "{1, -2, 3}", "y = Abs (x)",
-            "Affected: 1.2.0 to 1.2.4 (opt=all)",
-            "ONNX (Operators.md, section `Abs`, since opset 13): \"Absolute takes one input data",
-            "Not affected: 1.1.0 (opt=all)", "`AbsFusion`", "No rounding is involved",
-            "float x0[3] = {1.0, -2.0, 3.0}", NULL});
+    assert_contains(folder, "report.md",
+                    (const char *const[]){
+                        "# Abs gives -2 instead of 2 (pass AbsFusion)\n", "{1, -2, 3}", "y = Abs (x)",
+                        "Affected: 1.2.0 to 1.2.4 (opt=all)",
+                        "ONNX (Operators.md, section `Abs`, since opset 13): \"Absolute takes one input data",
+                        "Not affected: 1.1.0 (opt=all)", "`AbsFusion`", "No rounding is involved",
+                        "float x0[3] = {1.0, -2.0, 3.0}", NULL});
     assert_int_equal(bundle_read_path(&bundle, root, &arena, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
     registry_free(registry);
