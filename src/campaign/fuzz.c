@@ -50,18 +50,17 @@ static char *describe(const struct fuzz_options *options)
     if (options->search)
         return describe_search(options);
     str_init(&text);
-    str_printf(&text, "seed %" PRIu64 ", strategy %s, blocks %zu, %s, probe %s, engines", s->seed,
-               s->strategy == FUZZ_MCTS ? "mcts" : "random", s->blocks, s->redraw ? "redrawn" : "drawn once",
-               options->probe ? "yes" : "no");
+    str_printf(&text, "seed %" PRIu64 ", strategy %s", s->seed, s->strategy == FUZZ_MCTS ? "mcts" : "random");
+    if (s->blocks)
+        str_printf(&text, ", %zu blocks", s->blocks);
+    str_printf(&text, "%s%s, engines", s->redraw ? "" : ", drawn once", options->probe ? "" : ", no probe");
     describe_engines(options, &text);
     if (s->only_blocks)
         str_printf(&text, ", only blocks %s", s->only_blocks);
     if (s->rules_share > 0)
         str_printf(&text, ", rules %s, share %g, depth %zu", s->rules.rules ? s->rules.rules : "all",
                    s->rules_share, s->rules_depth);
-    char *recipe = recipe_text(", cases", 0, 0, &s->generate);
-    str_add(&text, recipe);
-    free(recipe);
+    recipe_options(&text, &s->generate);
     char *detached = str_detach(&text);
     str_release(&text);
     return detached;

@@ -132,7 +132,10 @@ static int spend(struct export *export, const struct cell *cells, struct error *
 static void note_finding(struct export *export, const struct cell *cells)
 {
     struct exported finding = {cell_as_text(&cells[0]), cell_as_text(&cells[1])};
-    export->result->findings++;
+    /* Counted as everywhere: neither those that turned out to be others nor those that were not seen again.
+     */
+    export->result->findings +=
+        !*cell_as_text(&cells[10]) && !text_equal(cell_as_text(&cells[8]), finding_state_word(STATE_GONE));
     if (!finding_name_is_plain(finding.name) || *cell_as_text(&cells[10]))
         return;
     finding.signature = arena_strdup(&export->arena, finding.signature);

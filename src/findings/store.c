@@ -508,7 +508,8 @@ int store_list(struct store *store, const struct store_filter *filter,
         "SELECT f.signature, f.name, f.kind, f.engine, f.version, f.operators, f.title, f.recipe, "
         "f.status, f.bundle, f.same_as, f.factor, f.nodes, f.first_seen, t.number, t.latest, c.value "
         "FROM @findings f JOIN (SELECT CASE WHEN m.same_as = '' OR $1 = 1 THEN m.signature "
-        "ELSE m.same_as END AS own, count(*) AS number, max(o.seen) AS latest "
+        "ELSE m.same_as END AS own, count(DISTINCT o.engine || ' ' || o.recipe) AS number, max(o.seen) AS "
+        "latest "
         "FROM @occurrences o JOIN @findings m ON m.signature = o.signature "
         "WHERE $2 = '' OR substr(o.engine, 1, length($2)) = $2 GROUP BY 1) t "
         "ON t.own = f.signature LEFT JOIN @state c ON c.name = '" CLASS_KEY
@@ -548,12 +549,13 @@ int store_occurrences(struct store *store, const char *signature, size_t limit,
 {
     struct occurrence_listing listing = {visit, context};
     int64_t most = limit && limit < (size_t)INT64_MAX ? (int64_t)limit : INT64_MAX;
-    return store_run(store,
-                     "SELECT o.signature, o.engine, o.version, o.recipe, o.title, o.factor, o.seen "
-                     "FROM @occurrences o JOIN @findings f ON f.signature = o.signature "
-                     "WHERE f.signature = $1 OR f.same_as = $1 "
-                     "ORDER BY o.seen, o.engine, o.recipe LIMIT $2",
-                     CELLS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
+    return store_run(
+        store,
+        "SELECT min(o.signature), o.engine, min(o.version), o.recipe, min(o.title), max(o.factor), "
+        "min(o.seen) AS first FROM @occurrences o JOIN @findings f ON f.signature = o.signature "
+        "WHERE f.signature = $1 OR f.same_as = $1 GROUP BY o.engine, o.recipe "
+        "ORDER BY first, o.engine, o.recipe LIMIT $2",
+        CELLS(cell_text(signature), cell_int(most)), occurrence_row, &listing, err);
 }
 
 struct history_listing {

@@ -155,7 +155,8 @@ struct occurrence {
     int64_t seen;
 };
 
-/* Visits the occurrences of a finding and of those merged into it, oldest first, at most `limit` (0: all). */
+/* Visits the occurrences of a finding and of those merged into it, oldest first, at most `limit` (0: all). A
+ * case that showed several of them on one engine is one occurrence, also where occurrences are counted. */
 int store_occurrences(struct store *store, const char *signature, size_t limit,
                       int (*visit)(void *context, const struct occurrence *occurrence, struct error *err),
                       void *context, struct error *err);

@@ -7,6 +7,7 @@
 #ifndef GENERATE_OPERATOR_CASE_H
 #define GENERATE_OPERATOR_CASE_H
 
+#include "base/str.h"
 #include "case/test_case.h"
 #include "ops/draw.h"
 
@@ -64,6 +65,9 @@ size_t generate_forms(const struct op *op, int opset, uint32_t *forms, size_t ma
 
 /* Makes a case from its recipe (test_case.recipe). */
 int generate_recipe(const char *recipe, struct test_case **out, struct error *err);
+
+/* Appends what a recipe says of the options, " ops=Conv illegal"; nothing where they are the usual ones. */
+void recipe_options(struct str *out, const struct generate_options *options);
 
 /* The recipe as a heap string, such as "one seed=1 index=2 ops=Conv illegal". */
 char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct generate_options *options);

@@ -18,44 +18,49 @@ bool recipe_skips(const char *list, size_t number)
     return false;
 }
 
+void recipe_options(struct str *s, const struct generate_options *options)
+{
+    if (options->ops)
+        str_printf(s, " ops=%s", options->ops);
+    if (options->opset)
+        str_printf(s, " opset=%d", options->opset);
+    if (options->max_opset)
+        str_printf(s, " max_opset=%d", options->max_opset);
+    if (options->types) {
+        const char *before = " types=";
+        for (int type = 1; type < DTYPE_COUNT; type++)
+            if (dtype_in((enum dtype)type, options->types)) {
+                str_printf(s, "%s%s", before, dtype_name((enum dtype)type));
+                before = ",";
+            }
+    }
+    if (options->rank)
+        str_printf(s, " rank=%d", options->rank - 1);
+    if (options->given) {
+        str_add(s, " inputs=");
+        for (uint32_t rest = options->given; rest; rest >>= 1)
+            str_add(s, rest & 1 ? "1" : "0");
+    }
+    if (options->fill)
+        str_printf(s, " fill=%s", fill_name((enum fill)(options->fill - 1)));
+    if (options->illegal)
+        str_add(s, " illegal");
+    if (options->gradients)
+        str_add(s, " gradients");
+    if (options->show)
+        str_add(s, " show");
+    if (options->min_nodes || options->max_nodes)
+        str_printf(s, " nodes=%d..%d", options->min_nodes, options->max_nodes);
+    if (options->skip && *options->skip)
+        str_printf(s, " skip=%s", options->skip);
+}
+
 char *recipe_text(const char *kind, uint64_t seed, uint64_t index, const struct generate_options *options)
 {
     struct str s;
     str_init(&s);
     str_printf(&s, "%s seed=%" PRIu64 " index=%" PRIu64, kind, seed, index);
-    if (options->ops)
-        str_printf(&s, " ops=%s", options->ops);
-    if (options->opset)
-        str_printf(&s, " opset=%d", options->opset);
-    if (options->max_opset)
-        str_printf(&s, " max_opset=%d", options->max_opset);
-    if (options->types) {
-        const char *before = " types=";
-        for (int type = 1; type < DTYPE_COUNT; type++)
-            if (dtype_in((enum dtype)type, options->types)) {
-                str_printf(&s, "%s%s", before, dtype_name((enum dtype)type));
-                before = ",";
-            }
-    }
-    if (options->rank)
-        str_printf(&s, " rank=%d", options->rank - 1);
-    if (options->given) {
-        str_add(&s, " inputs=");
-        for (uint32_t rest = options->given; rest; rest >>= 1)
-            str_add(&s, rest & 1 ? "1" : "0");
-    }
-    if (options->fill)
-        str_printf(&s, " fill=%s", fill_name((enum fill)(options->fill - 1)));
-    if (options->illegal)
-        str_add(&s, " illegal");
-    if (options->gradients)
-        str_add(&s, " gradients");
-    if (options->show)
-        str_add(&s, " show");
-    if (options->min_nodes || options->max_nodes)
-        str_printf(&s, " nodes=%d..%d", options->min_nodes, options->max_nodes);
-    if (options->skip && *options->skip)
-        str_printf(&s, " skip=%s", options->skip);
+    recipe_options(&s, options);
     char *text = str_detach(&s);
     str_release(&s);
     return text;

@@ -34,3 +34,5 @@ assay report --db "$url" --campaign worked --format html -o page.html
 grep -oE '<title>[^<]*|<h4>[A-Z][a-z ]*|assay (campaign export|replay) ' page.html | sort -u
 grep -oE '<path class="[ab]"' page.html | sort | uniq -c | sed 's/^ *//'
 assay report --db "$url" --campaign none --format html -o page.html
+assay campaign status "$url" worked | grep -oE 'findings +[0-9]+' | tr -s ' ' >counted
+assay campaign export "$url" worked -o worked | grep -oE '[0-9]+ finding' | sed -E 's/([0-9]+) finding/findings \1/' | diff - counted && echo counted alike

@@ -89,6 +89,7 @@ static void findings_are_listed_as_they_came(void **state)
     store_close(store);
 }
 
+/* One case that showed two of them counts once. */
 static void merged_findings_count_for_their_owner(void **state)
 {
     (void)state;
@@ -104,11 +105,11 @@ static void merged_findings_count_for_their_owner(void **state)
     assert_int_equal(store_merge(store, "raw2", "small", &err), 0);
     assert_int_equal(store_merge(store, "raw2", "nobody", &err), -1);
     assert_int_equal(store_merge(store, "small", "small", &err), 0);
-    assert_listed(store, (struct store_filter){0}, "small:3 bundled|");
+    assert_listed(store, (struct store_filter){0}, "small:2 bundled|");
     assert_listed(store, (struct store_filter){.merged = true}, "raw1:1 new|raw2:1 new|small:1 bundled|");
     add(store, "smaller", "e", "r3");
     assert_int_equal(store_merge(store, "small", "smaller", &err), 0); /* all follow */
-    assert_listed(store, (struct store_filter){0}, "smaller:4 new|");
+    assert_listed(store, (struct store_filter){0}, "smaller:3 new|");
     store_close(store);
 }
 
