@@ -143,6 +143,7 @@ void cause_subject_init(struct cause_subject *subject, const struct signature *s
         {HAS_FUSION, *evidence->made_by && (subject->facts & EVIDENCE(NAMES_SEVERAL))},
         {HAS_TYPE, *evidence->made},
         {HAS_MESSAGE, *signature->message},
+        {HAS_STACK, *evidence->stack},
         {NAMES_PLACE, names_place(signature->message)},
         {NAMES_OPERATOR, *subject->blamed},
         {NAMES_ANOTHER, *subject->blamed && !text_equal(subject->blamed, subject->operator_name)},
@@ -337,6 +338,11 @@ void cause_constant(struct str *out, const struct cause_subject *subject)
         str_add(out, subject->evidence->constant);
     else
         cause_coarse_types(out, subject);
+}
+
+void cause_stack(struct str *out, const struct cause_subject *subject)
+{
+    str_add(out, subject->evidence->stack);
 }
 
 void cause_operators(struct str *out, const struct cause_subject *subject)

@@ -17,6 +17,7 @@ enum cause_fact {
     HAS_TYPE,                 /* an output has a wrong element type */
     HAS_MESSAGE,              /* the engine gave a message, or left a stack */
     NAMES_PLACE,              /* the message names a file of the engine's source and a line */
+    HAS_STACK,                /* the frames of a crash are known */
     NAMES_OPERATOR,           /* one operator is blamed, bodies aside */
     NAMES_SEVERAL,            /* several operators are blamed, bodies aside */
     NAMES_ANOTHER,            /* one operator is blamed, but another does most of the work */
@@ -82,6 +83,7 @@ cause_part cause_coarse_types;   /* the element types; integers of all sizes are
 cause_part cause_wrong_type;     /* the right element type and the one that came instead */
 cause_part cause_constant;       /* the element type of the constant */
 cause_part cause_operators;      /* all operators that are blamed, without their bodies */
+cause_part cause_stack;          /* the innermost frames of a crash */
 cause_part cause_main_operators; /* those of them that do most of the work */
 cause_part cause_taker;          /* the operator that takes computed constants */
 cause_part cause_spoiler;        /* the operator that overwrites what it reads, and those computed alike */

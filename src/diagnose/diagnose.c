@@ -275,6 +275,20 @@ static bool run_on_single_node(const struct experiment *how, char **text)
     return found;
 }
 
+/* Where the engine crashed. */
+static void note_stack(const struct trial_done *done, struct finding_evidence *evidence)
+{
+    enum { FRAMES = 3 }; /* further out, all operators come from the same place */
+    const struct result *result = &done->results[0];
+    struct str stack;
+    if (!verdict_is(done->judgement.verdicts[0].kind, CLASS_DEATH) || !result->log)
+        return;
+    str_init(&stack);
+    message_frames(&stack, result->log, FRAMES, true);
+    evidence->stack = arena_strdup(&evidence->arena, stack.data);
+    str_release(&stack);
+}
+
 char *diagnose(const struct panel *panel, struct registry *registry, const struct trial_done *done,
                struct finding_evidence *evidence)
 {
@@ -287,6 +301,7 @@ char *diagnose(const struct panel *panel, struct registry *registry, const struc
                              .deadly = verdict_is(verdict->kind, CLASS_DEATH),
                              .evidence = evidence};
     char *text = NULL;
+    note_stack(done, evidence);
     if (!model || done->test->equivalence || subject->gradient ||
         !verdict_is(verdict->kind, CLASS_WRONG_ANSWER | CLASS_NO_ANSWER) ||
         verdict_row(verdict->kind)->to_deadline)

@@ -58,6 +58,7 @@ static const struct {
     {"spoiler", offsetof(struct finding_evidence, spoiler)},
     {"wanted", offsetof(struct finding_evidence, wanted)},
     {"made", offsetof(struct finding_evidence, made)},
+    {"stack", offsetof(struct finding_evidence, stack)},
     {"alone", offsetof(struct finding_evidence, alone)},
     {"main", offsetof(struct finding_evidence, main)},
 };

@@ -35,6 +35,9 @@ enum {
 #define ROW(first_word) .name = first_word
 
 static const struct cause_row rows[] = {
+    /* A crash is at one place of the engine's code, whatever led there. */
+    {ROW("stack"), .kins = CRASH, .all = B(HAS_STACK), .parts = {cause_stack}},
+
     /* What the engine did: a pass without which the failure is gone, or a kernel that it fused. A pass that
      * mistreats tensors without elements may show in any way. */
     {ROW("empty in a pass"), .all = B(HAS_PASS) | B(CURED_FILLED), .any_symptom = true,

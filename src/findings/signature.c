@@ -265,7 +265,7 @@ static void add_message(struct str *out, enum verdict_kind kind, const struct en
     if (!result)
         return;
     if (verdict_row(kind)->evidence == EVIDENCE_STACK)
-        message_frames(out, result->log ? result->log : "", FRAMES);
+        message_frames(out, result->log ? result->log : "", FRAMES, false);
     else if (verdict_row(kind)->evidence == EVIDENCE_MESSAGE && result->message &&
              !origin_class(out, origin_innermost(result->message, profile), profile))
         message_normalise(out, origin_innermost(result->message, profile), model, profile);

@@ -284,7 +284,7 @@ static bool frame_next(struct frame *frame, const char **line)
     return false;
 }
 
-void message_frames(struct str *out, const char *log, size_t count)
+void message_frames(struct str *out, const char *log, size_t count, bool places)
 {
     const char *line = strstr(log, "stack of the engine\n");
     struct frame frame;
@@ -293,10 +293,12 @@ void message_frames(struct str *out, const char *log, size_t count)
         size_t size = 0;
         while (size < frame.name_size && size < TOKEN_LIMIT && frame.name[size] != '+')
             size++;
-        if (!size)
+        if (!size && !places)
             continue;
         str_add(out, found++ ? "<" : "");
-        str_append(out, frame.name, size);
+        str_append(out, size ? frame.name : frame.file, size ? size : frame.file_size);
+        if (!size)
+            str_append(out, frame.name, frame.name_size < TOKEN_LIMIT ? frame.name_size : TOKEN_LIMIT);
     }
 }
 

@@ -25,10 +25,11 @@ size_t message_length(const char *message);
 
 /*
  * Appends the top `count` frames of the stack that an engine left on its stderr, innermost first, as
- * "function<function"; frames without a name, of the C library and of the adapter are skipped. Appends
- * nothing when no frame has a name.
+ * "function<function"; those of the C library and of the adapter are skipped. A frame without a name, as in a
+ * library without symbols, is skipped too or, with `places`, given by the library and the place in it,
+ * "libx.so+0x1f", which is another one in each release. Appends nothing when there is no such frame.
  */
-void message_frames(struct str *out, const char *log, size_t count);
+void message_frames(struct str *out, const char *log, size_t count, bool places);
 
 /* Appends the stack itself, one line for each frame in the engine's own libraries, without this machine's
  * folders and addresses: "libx.so(+0x1f)". */

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     message_normalise(&out, text, NULL, NULL);
     require(out.length <= MESSAGE_LIMIT + 8);
     str_clear(&out);
-    message_frames(&out, text, 5);
+    message_frames(&out, text, 5, true);
     str_clear(&out);
     message_stack(&out, text, 12);
     str_clear(&out);

@@ -574,6 +574,24 @@ static void test_former_text(void **state)
     same(rows, COUNT(rows));
 }
 
+/* A crash is at one place, whichever operators and parameters lead there. */
+static void test_one_stack(void **state)
+{
+    (void)state;
+    static const struct row one[] = {
+        {"crash|onnxruntime|Einsum|any||", "{\"stack\": \"libonnxruntime.so+0x1f<libonnxruntime.so+0x2f\"}"},
+        {"crash|onnxruntime|ReduceSum|any|keepdims=0|",
+         "{\"stack\": \"libonnxruntime.so+0x1f<libonnxruntime.so+0x2f\", \"parameter\": \"axes\", \"owner\": "
+         "\"ReduceSum\", \"main\": \"ReduceSum\", \"shown\": [\"filled\"]}"},
+    };
+    static const struct row two[] = {
+        {"crash|onnxruntime|Einsum|any||", "{\"stack\": \"libonnxruntime.so+0x1f\"}"},
+        {"crash|onnxruntime|Einsum|any||", "{\"stack\": \"libonnxruntime.so+0x3f\"}"},
+    };
+    same(one, COUNT(one));
+    apart(two, COUNT(two));
+}
+
 static void test_mates(void **state)
 {
     (void)state;
@@ -704,6 +722,7 @@ int main(void)
         cmocka_unit_test(test_whatever_is_around),
         cmocka_unit_test(test_former_text),
         cmocka_unit_test(test_mates),
+        cmocka_unit_test(test_one_stack),
         cmocka_unit_test(test_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
