@@ -224,7 +224,7 @@ static size_t ask_others(const struct follow_up_options *options, const struct t
     const struct engine_profile *profile = engine_of(options)->profile;
     *said = (struct trial_done){0};
     if (!options->others || !profile || !profile->program || !options->others->count ||
-        done->test->equivalence || done->test->gradient ||
+        done->test->equivalence || done->test->gradient || done->judgement.invalid ||
         try_once(options->others, NULL, done->test, said, NULL))
         return 0;
     for (size_t i = 0; i < said->n_engines; i++) {
