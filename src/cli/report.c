@@ -438,19 +438,31 @@ static int write_page(const struct settings *settings, struct campaign_page *pag
     return status;
 }
 
+/* Engine files that were given are given to the commands that show a finding again, too. */
+static const char *registry_options(const struct common *common, struct str *out)
+{
+    for (size_t i = 0; i < common->registries.count; i++)
+        str_printf(out, "%s-E %s", i ? " " : "", common->registries.items[i]);
+    return out->data;
+}
+
 static int page_of_folder(const struct settings *settings, const char *path, struct error *err)
 {
     struct campaign_view view;
     struct folder folder;
-    struct campaign_page page = {.view = &view, .folder = &folder, .path = path, .options = ""};
+    struct campaign_page page = {.view = &view, .folder = &folder, .path = path};
+    struct str registries;
     if (store_open(&page.store, path, STORE_READ, err))
         return -1;
+    str_init(&registries);
+    page.options = registry_options(&settings->common, &registries);
     int status = campaign_view_read_folder(&view, page.store, path, err);
     if (folder_open(&folder, USERS_PATH, path, status ? NULL : err))
         status = -1;
     if (status == 0)
         status = write_page(settings, &page, err);
     folder_close(&folder);
+    str_release(&registries);
     campaign_view_release(&view);
     store_close(page.store);
     return status;
@@ -459,12 +471,15 @@ static int page_of_folder(const struct settings *settings, const char *path, str
 static int page_of_database(const struct settings *settings, struct error *err)
 {
     struct campaign_view view;
-    struct str export;
+    struct str export, registries;
     str_init(&export);
+    str_init(&registries);
     str_printf(&export, "assay campaign export %s %s -o %s", settings->db, settings->campaign,
                settings->campaign);
-    struct campaign_page page = {
-        .view = &view, .path = settings->campaign, .before = export.data, .options = ""};
+    struct campaign_page page = {.view = &view,
+                                 .path = settings->campaign,
+                                 .before = export.data,
+                                 .options = registry_options(&settings->common, &registries)};
     int status = campaign_view_read(&view, settings->db, settings->campaign, err);
     if (status == 0)
         status = store_open_campaign(&page.store, settings->db, settings->campaign, STORE_READ, err);
@@ -474,6 +489,7 @@ static int page_of_database(const struct settings *settings, struct error *err)
     }
     campaign_view_release(&view);
     str_release(&export);
+    str_release(&registries);
     return status;
 }
 

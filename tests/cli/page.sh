@@ -30,3 +30,9 @@ assay report --format html -o one.html
 assay report campaign --campaign night
 assay report --db postgresql:///none --format html -o one.html
 assay report nowhere --format html -o one.html
+# An engine file that is needed stands in the commands.
+printf '[own]\ncommand = {libexec}/assay-engine-reference\nlike = reference\n' >own.ini
+quietly fuzz -E own.ini -e own:fault=bn-sqrt-var --no-probe --ops BatchNormalization --count 10 -o owned
+quietly report owned -E own.ini
+assay report owned -E own.ini --format html -o owned.html
+grep -oE 'assay replay -E own.ini owned/findings/[a-z]+' owned.html | sort -u
