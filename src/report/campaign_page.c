@@ -27,6 +27,23 @@ static bool is_known(const struct finding_cause *cause)
     return cause->lead->stored.state == STATE_KNOWN;
 }
 
+/* The causes as they are sorted: `news` that are not known, those up to `counted` that are, and those that
+ * are listed apart. */
+struct order {
+    const struct finding_cause **sorted;
+    size_t news, counted, count;
+};
+
+static struct order order_of(const struct finding_causes *causes)
+{
+    struct order order = {.sorted = causes_sorted(causes), .count = causes->count};
+    while (order.counted < order.count && !cause_is_apart(order.sorted[order.counted]))
+        order.counted++;
+    while (order.news < order.counted && !is_known(order.sorted[order.news]))
+        order.news++;
+    return order;
+}
+
 static void add_count(struct str *out, size_t count, const char *one, const char *many)
 {
     answer_add_count(out, count);
@@ -69,14 +86,16 @@ static void add_counted(struct str *out, const char *kind, double count, const c
     str_release(&text);
 }
 
-static void add_figures(struct str *out, const struct campaign_page *page, size_t news)
+static void add_figures(struct str *out, const struct campaign_page *page, const struct order *order)
 {
     const struct campaign_view *view = page->view;
     struct str text;
     str_init(&text);
     str_add(out, "<div id=\"figures\">\n");
-    add_counted(out, news ? "bad" : "good", (double)news, "causes that are not known");
-    add_counted(out, "", (double)(page->causes->count - news), "causes that are known");
+    add_counted(out, order->news ? "bad" : "good", (double)order->news, "causes that are not known");
+    add_counted(out, "", (double)(order->counted - order->news), "causes that are known");
+    if (order->count > order->counted)
+        add_counted(out, "", (double)(order->count - order->counted), "limitations and leniencies");
     add_counted(out, "", view->cases, "cases");
     add_counted(out, "", view->rate, "cases a second");
     if (view->n_coverage) {
@@ -91,7 +110,7 @@ static void add_figures(struct str *out, const struct campaign_page *page, size_
     str_release(&text);
 }
 
-static void add_head(struct str *out, const struct campaign_page *page, size_t news)
+static void add_head(struct str *out, const struct campaign_page *page, const struct order *order)
 {
     struct str sentences;
     str_init(&sentences);
@@ -110,7 +129,7 @@ static void add_head(struct str *out, const struct campaign_page *page, size_t n
     markup_escape(out, page->view->options);
     str_add(out, "</p>\n<nav><a href=\"#causes\">causes</a> <a href=\"#operators\">operators and engines</a> "
                  "<a href=\"#course\">course</a> <a href=\"#known\">known</a></nav>\n</header>\n");
-    add_figures(out, page, news);
+    add_figures(out, page, order);
     str_release(&sentences);
 }
 
@@ -358,10 +377,11 @@ static int add_article(struct str *out, const struct campaign_page *page, const 
     return 0;
 }
 
-static int add_news(struct str *out, const struct campaign_page *page, const struct finding_cause **sorted,
-                    size_t news, struct error *err)
+static int add_news(struct str *out, const struct campaign_page *page, const struct order *order,
+                    struct error *err)
 {
-    size_t shown = news < MOST_CAUSES ? news : MOST_CAUSES;
+    const struct finding_cause **sorted = order->sorted;
+    size_t news = order->news, shown = news < MOST_CAUSES ? news : MOST_CAUSES;
     str_add(out, "<main>\n<section id=\"causes\">\n<h2>Causes that are not known</h2>\n");
     if (!news)
         str_add(out, "<p class=\"none\">There is none.</p>\n");
@@ -376,21 +396,41 @@ static int add_news(struct str *out, const struct campaign_page *page, const str
     return 0;
 }
 
-static void add_known(struct str *out, const struct finding_cause **sorted, size_t from, size_t count)
+/* Causes that are folded away, as rows: the issue, if any, and what it does here. */
+static void add_folded(struct str *out, const struct finding_cause **sorted, size_t count)
 {
-    str_add(out, "<section id=\"known\">\n<details><summary><b>");
-    add_count(out, count - from, "cause that is known", "causes that are known");
-    str_add(out, "</b></summary>\n");
-    add_table_head(out, "issue, and what it does here");
-    for (size_t i = from; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct stored *lead = &sorted[i]->lead->stored;
         struct str what;
         str_init(&what);
-        str_printf(&what, "%s: %s", lead->detail, lead->title);
+        if (is_known(sorted[i]))
+            str_printf(&what, "%s: ", lead->detail);
+        str_add(&what, lead->title);
         add_row(out, sorted[i], what.data, 0);
         str_release(&what);
     }
     str_add(out, "</table>\n</details>\n</section>\n");
+}
+
+static void add_known(struct str *out, const struct order *order)
+{
+    str_add(out, "<section id=\"known\">\n<details><summary><b>");
+    add_count(out, order->counted - order->news, "cause that is known", "causes that are known");
+    str_add(out, "</b></summary>\n");
+    add_table_head(out, "issue, and what it does here");
+    add_folded(out, order->sorted + order->news, order->counted - order->news);
+}
+
+static void add_apart(struct str *out, const struct order *order)
+{
+    size_t apart = order->count - order->counted;
+    if (!apart)
+        return;
+    str_add(out, "<section id=\"apart\">\n<details><summary><b>");
+    add_count(out, apart, "limitation or leniency", "limitations and leniencies");
+    str_add(out, "</b>, which are no findings</summary>\n");
+    add_table_head(out, "what");
+    add_folded(out, order->sorted + order->counted, apart);
 }
 
 /* --- Operators by engines --- */
@@ -441,14 +481,15 @@ static bool has_operator(const char *list, const char *name)
     return false;
 }
 
-/* Causes that show on the engine and with the operator (NULL: any); how many of them are known. */
+/* Causes that show on the engine and with the operator (NULL: any); how many of them are known. What is
+ * listed apart is not counted. */
 static size_t count_causes(const struct finding_causes *causes, const char *op, const char *engine,
                            size_t *known)
 {
     size_t count = 0;
     *known = 0;
     for (size_t i = 0; i < causes->count; i++) {
-        const struct cause_variant *one = causes->items[i].first;
+        const struct cause_variant *one = cause_is_apart(&causes->items[i]) ? NULL : causes->items[i].first;
         while (one && !((!op || has_operator(one->stored.operators, op)) &&
                         (!engine || text_equal(one->stored.engine, engine))))
             one = one->next;
@@ -553,19 +594,17 @@ static void add_course(struct str *out, const struct campaign_page *page)
 
 int campaign_page_write(struct str *out, const struct campaign_page *page, struct error *err)
 {
-    const struct finding_cause **sorted = causes_sorted(page->causes);
-    size_t count = page->causes->count, news = 0;
+    struct order order = order_of(page->causes);
     char now[CLOCK_DATE_SIZE];
-    while (news < count && !is_known(sorted[news]))
-        news++;
-    add_head(out, page, news);
-    int status = add_news(out, page, sorted, news, err);
+    add_head(out, page, &order);
+    int status = add_news(out, page, &order, err);
     add_matrix(out, page->causes);
     add_course(out, page);
-    add_known(out, sorted, news, count);
+    add_known(out, &order);
+    add_apart(out, &order);
     str_add(out, "</main>\n<footer>Written by Assay on ");
     markup_escape(out, clock_date((int64_t)time(NULL), now));
     str_add(out, ". This page loads nothing and runs nothing.</footer>\n");
-    free(sorted);
+    free(order.sorted);
     return status;
 }

@@ -39,13 +39,14 @@ static void write_bundle(const char *path)
     folder_close(&in);
 }
 
-static void add_finding(struct store *store, const char *signature, const char *name, const char *known)
+static void add_classed(struct store *store, const char *signature, const char *name, const char *known,
+                        const char *class)
 {
     struct error err = {0};
     struct finding finding = {.signature = signature,
                               .name = name,
                               .kind = "wrong",
-                              .class = HOSTILE,
+                              .class = class,
                               .engine = "engine" HOSTILE,
                               .version = HOSTILE,
                               .operators = "Relu+" HOSTILE,
@@ -55,6 +56,11 @@ static void add_finding(struct store *store, const char *signature, const char *
                               .known = known};
     assert_int_equal(store_add(store, &finding, NULL, &err), 0);
     assert_int_equal(store_history(store, signature, "other" HOSTILE, HOSTILE, &err), 0);
+}
+
+static void add_finding(struct store *store, const char *signature, const char *name, const char *known)
+{
+    add_classed(store, signature, name, known, HOSTILE);
 }
 
 static int take(void *context, const struct stored *stored, struct error *err)
@@ -137,6 +143,24 @@ static void test_hostile(void **state)
     str_release(&out);
 }
 
+/* Limitations are no causes: they are listed at the end, and counted by themselves. */
+static void test_apart(void **state)
+{
+    struct store *store = open_store(STORE_CREATE);
+    struct str out;
+    (void)state;
+    str_init(&out);
+    add_finding(store, "wrong|e|Relu|f32||", "wrong-relu-1", NULL);
+    add_classed(store, "refused|e|MatMul|||vectors", "refused-matmul-1", NULL, "limitation");
+    write_page(&out, store);
+    assert_non_null(strstr(out.data, "<b class=\"bad\">1</b><span>causes that are not known</span>"));
+    assert_non_null(strstr(out.data, "<b class=\"\">0</b><span>causes that are known</span>"));
+    assert_non_null(strstr(out.data, "<b class=\"\">1</b><span>limitations and leniencies</span>"));
+    assert_true(strstr(out.data, "id=\"known\"") < strstr(out.data, "id=\"apart\""));
+    assert_int_equal(count_of(out.data, "<article"), 1);
+    str_release(&out);
+}
+
 static void test_empty(void **state)
 {
     struct str out;
@@ -179,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_hostile, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_apart, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_empty, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_course, make_folder, remove_folder),
     };
