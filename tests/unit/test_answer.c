@@ -138,6 +138,7 @@ static struct cause_variant variant(const char *name, const char *kind, const ch
 {
     return (struct cause_variant){.stored = {.name = name,
                                              .kind = kind,
+                                             .class = "engine bug",
                                              .title = "A title",
                                              .engine = engine,
                                              .nodes = nodes,
