@@ -22,6 +22,8 @@ enum {
     VALUES = 4, /* inputs, and outputs, that are looked at */
     FEATURES = 2 * VALUES,
     WHOLE = FEATURES, /* all features together */
+    IS_CONSTANT = 1,  /* bits of a feature, less 1; above them is the rank */
+    IS_EMPTY = 2,
 };
 
 /* Of each input and output: its rank, whether it is empty, and of inputs whether it is constant; 0: there is
@@ -90,9 +92,21 @@ void form_limits_free(struct form_limits *limits)
     free(limits);
 }
 
-static bool speaks_of_form(const char *message)
+/* Whether some input or output has no elements. */
+static bool has_empty(const struct node_form *form)
+{
+    for (size_t i = 0; i < FEATURES; i++)
+        if (form->features[i] && ((form->features[i] - 1) & IS_EMPTY))
+            return true;
+    return false;
+}
+
+/* Whether the engine's words are about the form of tensors. That something of its own is empty, an assertion
+ * of OpenCV on a constant, say, is no word about tensors that are not. */
+static bool speaks_of_form(const char *message, bool empty)
 {
     static const char *const words[] = {"rank", "dim", "shape", "scalar", "empty"};
+    size_t count = sizeof words / sizeof *words - (empty ? 0 : 1);
     struct str lower;
     bool speaks = false;
     str_init(&lower);
@@ -100,7 +114,7 @@ static bool speaks_of_form(const char *message)
         char small = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
         str_append(&lower, &small, 1);
     }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < count; i++)
         speaks |= strstr(lower.data, words[i]) != NULL;
     str_release(&lower);
     return speaks;
@@ -135,8 +149,8 @@ static bool add_features(struct held_values *values, char *const *names, size_t 
         if (*names[i] && !tensor)
             return false;
         if (tensor)
-            features[i] = 1 + 4 * (unsigned)tensor->shape.rank + (tensor->count ? 0 : 2) +
-                          (is_given(test, names[i]) ? 0 : 1);
+            features[i] = 1 + 4 * (unsigned)tensor->shape.rank + (tensor->count ? 0 : IS_EMPTY) +
+                          (is_given(test, names[i]) ? 0 : IS_CONSTANT);
     }
     return true;
 }
@@ -291,8 +305,8 @@ bool form_is_refused(struct form_limits *limits, const struct settle_case *which
     struct asking asking = {.which = which};
     struct str key;
     bool refused = false;
-    if (!speaks_of_form(ended->message) || !find_form(&asking, which->test, &asking.form) ||
-        !asking.op->sample)
+    if (!speaks_of_form(ended->message, true) || !find_form(&asking, which->test, &asking.form) ||
+        !speaks_of_form(ended->message, has_empty(&asking.form)) || !asking.op->sample)
         return false;
     str_init(&key);
     asking.message = normal_message(&asking, ended, which->test);
