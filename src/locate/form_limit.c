@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     DRAWS = 300,  /* nodes that are drawn of an operator and type */
@@ -101,23 +102,29 @@ static bool has_empty(const struct node_form *form)
     return false;
 }
 
-/* Whether the engine's words are about the form of tensors. That something of its own is empty, an assertion
- * of OpenCV on a constant, say, is no word about tensors that are not. */
+/* Whether a word of the message, letter case aside, is one of the list. Names of the engine's own functions
+ * and variables, getMemoryShapes say, are words of their own. */
+static bool has_word(const char *message, const char *const *words, size_t count)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    for (const char *at = message + strcspn(message, letters); *at; at += strcspn(at, letters)) {
+        size_t length = strspn(at, letters);
+        for (size_t i = 0; i < count; i++)
+            if (strlen(words[i]) == length && strncasecmp(words[i], at, length) == 0)
+                return true;
+        at += length;
+    }
+    return false;
+}
+
+/* Whether the engine's words are about the form of tensors. That something of its own is empty, in an
+ * assertion of OpenCV on a constant, say, is no word about tensors that are not. */
 static bool speaks_of_form(const char *message, bool empty)
 {
-    static const char *const words[] = {"rank", "dim", "shape", "scalar", "empty"};
-    size_t count = sizeof words / sizeof *words - (empty ? 0 : 1);
-    struct str lower;
-    bool speaks = false;
-    str_init(&lower);
-    for (const char *c = message ? message : ""; *c; c++) {
-        char small = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-        str_append(&lower, &small, 1);
-    }
-    for (size_t i = 0; i < count; i++)
-        speaks |= strstr(lower.data, words[i]) != NULL;
-    str_release(&lower);
-    return speaks;
+    static const char *const words[] = {
+        "rank", "ranks", "dim", "dims", "dimension", "dimensions", "dimensional", "shape", "shapes",
+        "1d",   "2d",    "3d",  "4d",   "5d",        "scalar",     "scalars",     "empty"};
+    return message && has_word(message, words, sizeof words / sizeof *words - (empty ? 0 : 1));
 }
 
 static const Onnx__NodeProto *only_node(const struct model *model)
