@@ -307,12 +307,17 @@ static bool is_run_by_another_release(struct form_limits *limits, const struct a
     return runs;
 }
 
+bool form_is_spoken_of(const char *message)
+{
+    return speaks_of_form(message, true);
+}
+
 bool form_is_refused(struct form_limits *limits, const struct settle_case *which, const struct result *ended)
 {
     struct asking asking = {.which = which};
     struct str key;
     bool refused = false;
-    if (!speaks_of_form(ended->message, true) || !find_form(&asking, which->test, &asking.form) ||
+    if (!form_is_spoken_of(ended->message) || !find_form(&asking, which->test, &asking.form) ||
         !speaks_of_form(ended->message, has_empty(&asking.form)) || !asking.op->sample)
         return false;
     str_init(&key);

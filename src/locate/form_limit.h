@@ -28,4 +28,8 @@ void form_limits_free(struct form_limits *limits); /* accepts NULL */
  * ended on which->engine, in its plain setting. */
 bool form_is_refused(struct form_limits *limits, const struct settle_case *which, const struct result *ended);
 
+/* Whether the words of a refusal, which may be NULL, are about the form of tensors at all; false:
+ * form_is_refused is false as well. */
+bool form_is_spoken_of(const char *message);
+
 #endif

@@ -335,7 +335,9 @@ static enum answer ask_by_whole(struct question *question, const struct result *
     bool alone = question->model->graph->n_node == 1;
     if (alone && answer.answer == ANSWER_LACKS)
         return ANSWER_LACKS;
-    enum answer nodes = alone && !question->known->forms ? ANSWER_HAS : ask_alone(question);
+    if (alone && !(question->known->forms && form_is_spoken_of(whole->message)))
+        return ANSWER_HAS;
+    enum answer nodes = ask_alone(question);
     return alone ? ANSWER_HAS : nodes;
 }
 
