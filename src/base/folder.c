@@ -5,7 +5,6 @@
 #include "base/spot.h"
 #include "base/str.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -213,23 +212,7 @@ bool folder_has(const struct folder *in, const char *name)
 
 static int compare_names(const void *left, const void *right)
 {
-    const char *a = *(char *const *)left, *b = *(char *const *)right;
-    while (*a && *b) {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            char *end_a, *end_b;
-            unsigned long long x = strtoull(a, &end_a, 10), y = strtoull(b, &end_b, 10);
-            if (x != y)
-                return x < y ? -1 : 1;
-            a = end_a;
-            b = end_b;
-        } else if (*a != *b) {
-            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return *a ? 1 : *b ? -1 : 0;
+    return text_compare(*(char *const *)left, *(char *const *)right);
 }
 
 int folder_list(const struct folder *folder, char ***names, size_t *count, struct error *err)

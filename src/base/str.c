@@ -88,6 +88,26 @@ bool text_equal(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+int text_compare(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            char *end_a, *end_b;
+            unsigned long long x = strtoull(a, &end_a, 10), y = strtoull(b, &end_b, 10);
+            if (x != y)
+                return x < y ? -1 : 1;
+            a = end_a;
+            b = end_b;
+        } else if (*a != *b) {
+            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return *a ? 1 : *b ? -1 : 0;
+}
+
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;

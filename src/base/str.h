@@ -31,6 +31,10 @@ bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 bool text_equal(const char *a, const char *b);
 
+/* The order in which people list names: numbers in them by their size, so that 1.9 comes before 1.10. Below
+ * 0, 0 or above 0, as strcmp. */
+int text_compare(const char *a, const char *b);
+
 /* The number of letters to add, drop, change or swap with their neighbour that turns one text into the other,
  * ignoring case. Names of more than 63 letters are far from everything. */
 size_t text_distance(const char *a, const char *b);

@@ -120,20 +120,6 @@ struct past {
     char *pass;
 };
 
-/* Numbers of releases, each compared as a number. */
-static bool is_before(const char *a, const char *b)
-{
-    while (*a && *b) {
-        char *after_a, *after_b;
-        long number_a = strtol(a, &after_a, 10), number_b = strtol(b, &after_b, 10);
-        if (number_a != number_b || after_a == a || after_b == b)
-            return number_a < number_b;
-        a = after_a + (*after_a == '.');
-        b = after_b + (*after_b == '.');
-    }
-    return !*a && *b;
-}
-
 /* What the system's own release says, in its place among those that were fetched; once. */
 static void note_own(struct past *past, const struct engine_info *engine, enum verdict_kind kind)
 {
@@ -145,7 +131,7 @@ static void note_own(struct past *past, const struct engine_info *engine, enum v
         const char *text = arena_printf(&past->arena, "%.*s", (int)release.length, release.text);
         if (text_equal(text, engine->version))
             return;
-        if (is_before(text, engine->version))
+        if (text_compare(text, engine->version) < 0)
             at = i + 1;
     }
     memmove(&past->history[at + 1], &past->history[at], (past->count - at) * sizeof *past->history);

@@ -1,24 +1,15 @@
 #include "diagnose/cause_parts.h"
 
 #include "judge/message.h"
-#include "ops/op.h"
+#include "ops/param_value.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static bool has_parameter(const struct op *op, const char *name)
-{
-    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (text_equal(param->name, name))
-            return true;
-    return false;
-}
-
-/* keepdims is what all reductions have, those that give an index (ArgMax) included. */
 static bool are_mates(const struct op *a, const struct op *b)
 {
     return a->eval == b->eval || (a->fit && a->fit == b->fit) ||
-           (has_parameter(a, "keepdims") && has_parameter(b, "keepdims"));
+           (param_named(a, "keepdims") && param_named(b, "keepdims"));
 }
 
 bool cause_is_function(const struct op *op)
@@ -108,8 +99,8 @@ static uint64_t facts_of_operator(const struct cause_subject *subject, const cha
         facts |= EVIDENCE(IS_FUNCTION);
     if (op && op->slope == SLOPE_EVERYWHERE)
         facts |= EVIDENCE(KEEPS_NAN);
-    if (has_parameter(op, "kernel_shape") && has_parameter(op, "pads") &&
-        !has_parameter(op, "output_padding") && !has_parameter(op, "output_shape"))
+    if (param_named(op, "kernel_shape") && param_named(op, "pads") && !param_named(op, "output_padding") &&
+        !param_named(op, "output_shape"))
         facts |= EVIDENCE(COUNTS_WINDOWS);
     return facts;
 }
@@ -216,11 +207,7 @@ void cause_owner_kind(struct str *out, const struct cause_subject *subject)
 /* The row of the parameter to blame; NULL when the operator's row has none of the name. */
 static const struct op_param *parameter_of(const struct finding_evidence *evidence)
 {
-    const struct op *op = op_find(evidence->owner);
-    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (text_equal(param->name, evidence->parameter))
-            return param;
-    return NULL;
+    return param_named(op_find(evidence->owner), evidence->parameter);
 }
 
 static bool is_flag(const struct finding_evidence *evidence)

@@ -5,7 +5,7 @@
 #include "diagnose/single_node.h"
 #include "model/build.h"
 #include "model/edit.h"
-#include "ops/op.h"
+#include "ops/param_value.h"
 
 #include <stdlib.h>
 
@@ -155,16 +155,6 @@ static size_t find_negative(const struct model *model, const char *name, bool ne
     return any ? count : 0;
 }
 
-/* The name of the value that the node takes as this parameter; NULL when it takes none. */
-static const char *taken_as(const Onnx__NodeProto *node, const char *name)
-{
-    const struct op *op = op_of(node);
-    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (param->kind == PARAM_INPUT && param->input < node->n_input && text_equal(param->name, name))
-            return node->input[param->input];
-    return NULL;
-}
-
 struct test_case *changed_steps_forward(const struct test_case *test)
 {
     struct model *model;
@@ -172,8 +162,8 @@ struct test_case *changed_steps_forward(const struct test_case *test)
     bool changed = false;
     for (size_t i = 0; other && i < model->graph->n_node; i++) {
         const Onnx__NodeProto *node = model->graph->node[i];
-        const char *starts = taken_as(node, "starts"), *ends = taken_as(node, "ends"),
-                   *steps = taken_as(node, "steps");
+        const char *starts = param_input(node, "starts"), *ends = param_input(node, "ends"),
+                   *steps = param_input(node, "steps");
         bool negative[TENSOR_MAX_RANK] = {false};
         size_t count = starts && ends && steps ? find_negative(model, steps, negative) : 0;
         if (count)

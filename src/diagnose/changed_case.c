@@ -42,6 +42,22 @@ struct test_case *changed_finish(struct test_case *other, bool changed)
     return other;
 }
 
+int changed_feed(struct test_case *changed, const char *name, const struct tensor *tensor)
+{
+    struct value value = {.name = (char *)(uintptr_t)name,
+                          .kind = VALUE_TENSOR,
+                          .count = 1,
+                          .tensors = (struct tensor *)(uintptr_t)tensor};
+    return test_case_add_inputs(changed, &value, 1, NULL);
+}
+
+int changed_add_input(struct test_case *changed, struct model *model, const char *name,
+                      const struct tensor *tensor)
+{
+    model_add_input(model, name, tensor->type, &tensor->shape);
+    return changed_feed(changed, name, tensor);
+}
+
 int changed_rank_of(const struct test_case *test, const char *name)
 {
     const Onnx__GraphProto *graph = test_case_model(test, NULL)->graph;

@@ -17,6 +17,11 @@ struct test_case *changed_begin(const struct test_case *test, struct model **mod
 void changed_declare_inputs(struct model *model, const struct test_case *changed);
 struct test_case *changed_finish(struct test_case *changed, bool was_changed);
 
+/* Gives an input of the case its value; the second adds such an input to the model as well. */
+int changed_feed(struct test_case *changed, const char *name, const struct tensor *tensor);
+int changed_add_input(struct test_case *changed, struct model *model, const char *name,
+                      const struct tensor *tensor);
+
 /* Changes tensors in place: all inputs and constants, those of bodies included. `change` tells whether there
  * was anything to change. */
 typedef bool change_tensor(struct tensor *tensor);

@@ -24,13 +24,6 @@ enum {
     LARGE = 16,   /* nodes: a change that cures a larger model may have nothing to do with the cause */
 };
 
-/* Adds a value to the inputs of the case. */
-static int feed(struct test_case *test, char *name, struct tensor *tensor)
-{
-    struct value value = {.name = name, .kind = VALUE_TENSOR, .count = 1, .tensors = tensor};
-    return test_case_add_inputs(test, &value, 1, NULL);
-}
-
 /* Adds a node with one output, and returns the name of that. */
 static const char *append(struct model *model, const char *op_type, const char *first, const char *second)
 {
@@ -59,11 +52,10 @@ static int add_variable(struct test_case *test, struct model *model, size_t numb
         return -1;
     for (size_t i = 0; i < zeros.count; i++)
         tensor_set(&zeros, i, 0);
-    model_add_input(model, variable, DTYPE_FLOAT, &output->shape);
     if (output->type != DTYPE_FLOAT)
         name = append(model, "Cast", name, NULL);
     model->graph->output[number]->name = (char *)(uintptr_t)append(model, "Add", name, variable);
-    int status = feed(test, variable, &zeros);
+    int status = changed_add_input(test, model, variable, &zeros);
     tensor_release(&zeros);
     return status;
 }
@@ -200,7 +192,7 @@ static struct test_case *cut_behind(const struct test_case *test, const struct m
     for (size_t i = 0; i < part->graph->n_input && !status; i++) {
         const char *input = part->graph->input[i]->name;
         if (text_equal(input, name))
-            status = feed(fed, part->graph->input[i]->name, tensor);
+            status = changed_feed(fed, part->graph->input[i]->name, tensor);
         for (size_t k = 0; k < test->n_inputs && !status; k++)
             if (text_equal(input, test->inputs[k].name))
                 status = test_case_add_inputs(fed, &test->inputs[k], 1, NULL);
@@ -352,7 +344,7 @@ static bool open_one(struct test_case *test, struct model *model, size_t number)
     struct tensor tensor;
     if (constant->data_type != (int32_t)DTYPE_FLOAT || model_tensor_read(constant, &tensor, NULL))
         return false;
-    bool fed = tensor.count && !feed(test, constant->name, &tensor);
+    bool fed = tensor.count && !changed_feed(test, constant->name, &tensor);
     if (fed) {
         model_add_input(model, constant->name, DTYPE_FLOAT, &tensor.shape);
         memmove(graph->initializer + number, graph->initializer + number + 1,

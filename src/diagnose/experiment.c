@@ -33,18 +33,22 @@ bool experiment_died(const struct trial_done *done)
     return verdict_is(verdict_of_outcome(done->results[0].outcome), CLASS_DEATH);
 }
 
-/* Whether the answer has the right element types and shapes. */
-static bool has_right_form(const struct trial_done *done)
+bool experiment_tensors_are(const struct trial_done *done,
+                            bool (*alike)(const struct tensor *right, const struct tensor *got))
 {
     const struct result *got = &done->results[0], *right = &done->reference;
     if (got->outcome != OUTCOME_OK || !right->count || got->count != right->count)
         return false;
     for (size_t i = 0; i < got->count; i++)
         if (got->outputs[i].kind != VALUE_TENSOR || right->outputs[i].kind != VALUE_TENSOR ||
-            got->outputs[i].tensors[0].type != right->outputs[i].tensors[0].type ||
-            !shape_equal(&got->outputs[i].tensors[0].shape, &right->outputs[i].tensors[0].shape))
+            !alike(&right->outputs[i].tensors[0], &got->outputs[i].tensors[0]))
             return false;
     return true;
+}
+
+static bool has_form(const struct tensor *right, const struct tensor *got)
+{
+    return got->type == right->type && shape_equal(&got->shape, &right->shape);
 }
 
 static bool is_near(const struct tensor *right, const struct tensor *got)
@@ -61,14 +65,8 @@ static bool is_near(const struct tensor *right, const struct tensor *got)
 
 bool experiment_right_but_for_type(const struct trial_done *done)
 {
-    const struct result *right = &done->reference, *got = &done->results[0];
-    if (verdict_row(done->judgement.verdicts[0].kind)->kin != KIN_TYPE || got->count != right->count)
-        return false;
-    for (size_t i = 0; i < got->count; i++)
-        if (got->outputs[i].kind != VALUE_TENSOR || right->outputs[i].kind != VALUE_TENSOR ||
-            !is_near(&right->outputs[i].tensors[0], &got->outputs[i].tensors[0]))
-            return false;
-    return true;
+    return verdict_row(done->judgement.verdicts[0].kind)->kin == KIN_TYPE &&
+           experiment_tensors_are(done, is_near);
 }
 
 bool experiment_gives_scalar(const struct trial_done *done)
@@ -114,7 +112,7 @@ static enum answer answer_of(const struct experiment *how, const struct trial_do
      * are right, but it shows that there is an answer of the right shape. */
     bool formal =
         !how->of_numbers && ((verdict_is(kind, CLASS_DOUBT) && done->judgement.verdicts[0].no_evidence) ||
-                             (verdict_is(kind, CLASS_UNJUDGED) && has_right_form(done)));
+                             (verdict_is(kind, CLASS_UNJUDGED) && experiment_tensors_are(done, has_form)));
     if (verdict_is(kind, CLASS_AGREES) || formal || (!how->of_type && experiment_right_but_for_type(done)))
         return ANSWER_RIGHT;
     if (verdict_is(kind, CLASS_DEVIATES))

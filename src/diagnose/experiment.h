@@ -51,6 +51,10 @@ void experiment_message(const struct experiment *how, const struct trial_done *d
 bool experiment_answered(const struct trial_done *done);
 bool experiment_died(const struct trial_done *done);
 
+/* Whether the answer has as many outputs as it should, all of them tensors of which `alike` is true. */
+bool experiment_tensors_are(const struct trial_done *done,
+                            bool (*alike)(const struct tensor *right, const struct tensor *got));
+
 /* Whether the answer is right but for its element types, of which some engines have few: it has the right
  * shapes, and the numbers are near. */
 bool experiment_right_but_for_type(const struct trial_done *done);

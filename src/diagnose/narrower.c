@@ -23,11 +23,9 @@ struct test_case *narrower_case(const struct op *op, enum dtype type)
         tensor_set(&tensor, i, numbers[i]);
     struct model *model = model_new(OPSET);
     struct test_case *test = test_case_new(model);
-    struct value value = {.name = (char[]){"x"}, .kind = VALUE_TENSOR, .count = 1, .tensors = &tensor};
-    model_add_input(model, "x", type, &shape);
+    int status = changed_add_input(test, model, "x", &tensor);
     model_add_node(model, op->type, "node", 1, (const char *[]){"x"}, 1, (const char *[]){"y"});
     model_add_output(model, "y", type, &shape);
-    int status = test_case_add_inputs(test, &value, 1, NULL);
     tensor_release(&tensor);
     return changed_finish(test, !status);
 }
@@ -47,15 +45,8 @@ static bool has_float_digits(const struct tensor *right, const struct tensor *go
 /* Whether wrong results are right but for their last digits. */
 static bool is_narrow(const struct trial_done *done)
 {
-    const struct result *right = &done->reference, *got = &done->results[0];
-    if (!verdict_is(done->judgement.verdicts[0].kind, CLASS_NUMBERS) || !got->count ||
-        got->count != right->count)
-        return false;
-    for (size_t i = 0; i < got->count; i++)
-        if (got->outputs[i].kind != VALUE_TENSOR || right->outputs[i].kind != VALUE_TENSOR ||
-            !has_float_digits(&right->outputs[i].tensors[0], &got->outputs[i].tensors[0]))
-            return false;
-    return true;
+    return verdict_is(done->judgement.verdicts[0].kind, CLASS_NUMBERS) &&
+           experiment_tensors_are(done, has_float_digits);
 }
 
 static bool computes_narrow(const struct experiment *how, const struct op *op)

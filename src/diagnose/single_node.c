@@ -131,10 +131,8 @@ static bool is_constant(const struct node_values *values, const char *name)
 static int give(const struct node_values *values, struct test_case *part, char *name)
 {
     struct tensor *tensor = find(values, name);
-    if (tensor) {
-        struct value value = {.name = name, .kind = VALUE_TENSOR, .count = 1, .tensors = tensor};
-        return test_case_add_inputs(part, &value, 1, NULL);
-    }
+    if (tensor)
+        return changed_feed(part, name, tensor);
     for (size_t i = 0; i < values->test->n_inputs; i++)
         if (text_equal(values->test->inputs[i].name, name))
             return test_case_add_inputs(part, &values->test->inputs[i], 1, NULL);

@@ -46,9 +46,7 @@ static const char *ones_of(struct test_case *changed, struct model *model, enum 
     if (tensor_alloc(&one, type, &shape, 0, NULL))
         return NULL;
     tensor_set(&one, 0, 1);
-    struct value value = {.name = name, .kind = VALUE_TENSOR, .count = 1, .tensors = &one};
-    model_add_input(model, name, type, &shape);
-    int status = test_case_add_inputs(changed, &value, 1, NULL);
+    int status = changed_add_input(changed, model, name, &one);
     tensor_release(&one);
     return status ? NULL : name;
 }
@@ -78,7 +76,8 @@ static bool is_shared(const struct node_values *values, const Onnx__GraphProto *
         if (readers_of(graph, name) > 1)
             return true;
         for (size_t i = 0; i < graph->n_node && !maker; i++)
-            if (graph->node[i]->n_input && text_equal(graph->node[i]->output[0], name))
+            if (graph->node[i]->n_input && graph->node[i]->n_output &&
+                text_equal(graph->node[i]->output[0], name))
                 maker = graph->node[i];
         const struct tensor *made = maker ? node_values_find(values, name) : NULL;
         const struct tensor *from =

@@ -24,12 +24,8 @@ static int add_operand(struct test_case *test, struct model *model, const char *
     int status = 0;
     if (constant)
         model_add_initializer(model, name, &tensor);
-    else {
-        struct value value = {
-            .name = (char *)(uintptr_t)name, .kind = VALUE_TENSOR, .count = 1, .tensors = &tensor};
-        model_add_input(model, name, DTYPE_FLOAT, shape);
-        status = test_case_add_inputs(test, &value, 1, NULL);
-    }
+    else
+        status = changed_add_input(test, model, name, &tensor);
     tensor_release(&tensor);
     return status;
 }

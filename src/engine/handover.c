@@ -159,3 +159,19 @@ void handover_give(const struct handover *handover, struct job *job)
     if (handover->asks_gradient)
         job->gradient = &handover->gradient;
 }
+
+int handover_run_case(struct pool *pool, const struct test_case *test, bool forward, struct job *job,
+                      struct result *result, struct error *err)
+{
+    struct handover handover;
+    job->n_inputs = test->n_inputs;
+    job->inputs = test->inputs;
+    int status = handover_open_case(&handover, pool, test, err);
+    if (!status) {
+        handover_give(&handover, job);
+        job->gradient = forward ? NULL : job->gradient;
+        status = pool_run_one(pool, job, result, err);
+    }
+    handover_close(&handover);
+    return status;
+}

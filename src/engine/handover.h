@@ -57,4 +57,9 @@ void handover_ask(struct handover *handover, const struct test_case *test);
 /* Sets the model of a job, and the gradients that are asked for. */
 void handover_give(const struct handover *handover, struct job *job);
 
+/* Runs a case once, by itself. The job says on which engine, and what else is asked for; model and inputs are
+ * those of the case. forward: its outputs are asked for, whether or not it is about gradients. */
+int handover_run_case(struct pool *pool, const struct test_case *test, bool forward, struct job *job,
+                      struct result *result, struct error *err);
+
 #endif

@@ -5,7 +5,7 @@
 #include "judge/verdict.h"
 #include "model/build.h"
 #include "model/describe.h"
-#include "ops/op.h"
+#include "ops/param_value.h"
 #include "rules/rewriting.h"
 
 #include <ctype.h>
@@ -59,16 +59,6 @@ void bundle_operators(struct str *out, const struct bundle_case *which, const st
     add_operators(out, &b);
 }
 
-/* Whether an attribute of the operator has that name. */
-static bool has_parameter(const Onnx__NodeProto *node, const char *name)
-{
-    const struct op *op = op_find(op_title(node));
-    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (text_equal(param->name, name))
-            return true;
-    return false;
-}
-
 static bool is_word(const ProtobufCBinaryData *bytes)
 {
     for (size_t i = 0; i < bytes->len; i++)
@@ -98,17 +88,6 @@ static void next_item(struct str *items)
 static bool is_type(const Onnx__AttributeProto *a)
 {
     return strcmp(a->name, "to") == 0 || strcmp(a->name, "dtype") == 0;
-}
-
-/* The value that is given for a parameter which is an input; NULL: none is, or it is no input. */
-static const char *given_input(const Onnx__NodeProto *node, const char *name)
-{
-    const struct op *op = op_find(op_title(node));
-    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
-        if (param->kind == PARAM_INPUT && text_equal(param->name, name) && param->input < node->n_input &&
-            *node->input[param->input])
-            return node->input[param->input];
-    return NULL;
 }
 
 static void add_elements(struct str *out, const struct tensor *tensor)
@@ -155,10 +134,10 @@ static void add_attributes(struct str *items, const struct blamed *b, const stru
         next_item(items);
         add_attribute(items, a);
     }
-    const char *given = !found && node ? given_input(node, shown->parameter) : NULL;
+    const char *given = !found && node ? param_input(node, shown->parameter) : NULL;
     if (given) {
         add_input(items, b, shown->parameter, given);
-    } else if (!found && node && has_parameter(node, shown->parameter)) {
+    } else if (!found && node && param_named(op_find(op_title(node)), shown->parameter)) {
         next_item(items);
         str_printf(items, "%s left out", shown->parameter);
     }

@@ -207,16 +207,11 @@ static char *normal_message(const struct asking *asking, const struct result *re
 /* Runs a case. `message`, which may be NULL, gets that of a refusal. */
 static enum ending ask(const struct asking *asking, int engine, const struct test_case *test, char **message)
 {
-    struct handover handover;
     struct result result;
-    struct job job = {.engine = engine, .n_inputs = test->n_inputs, .inputs = test->inputs};
+    struct job job = {.engine = engine};
     enum ending ending = ENDED_OTHERWISE;
     result_init(&result);
-    int status = handover_open_case(&handover, asking->which->pool, test, NULL);
-    if (!status) {
-        handover_give(&handover, &job);
-        status = pool_run_one(asking->which->pool, &job, &result, NULL);
-    }
+    int status = handover_run_case(asking->which->pool, test, false, &job, &result, NULL);
     enum verdict_kind kind = verdict_of_outcome(result.outcome);
     if (!status)
         ending = result.outcome == OUTCOME_OK      ? ENDED_RUN
@@ -225,7 +220,6 @@ static enum ending ask(const struct asking *asking, int engine, const struct tes
                                                    : ENDED_OTHERWISE;
     if (message && ending == ENDED_REFUSED)
         *message = normal_message(asking, &result, test);
-    handover_close(&handover);
     result_release(&result);
     return ending;
 }

@@ -300,15 +300,7 @@ static enum answer ask_alone(struct question *question)
 /* How the plain engine ends on the whole. */
 static int run_whole(const struct settle_case *which, int engine, struct result *result)
 {
-    struct handover handover;
-    struct job job = {.engine = engine, .n_inputs = which->test->n_inputs, .inputs = which->test->inputs};
-    int status = handover_open_case(&handover, which->pool, which->test, NULL);
-    if (!status) {
-        handover_give(&handover, &job);
-        status = pool_run_one(which->pool, &job, result, NULL);
-    }
-    handover_close(&handover);
-    return status;
+    return handover_run_case(which->pool, which->test, false, &(struct job){.engine = engine}, result, NULL);
 }
 
 /* The number of the plain engine, -1 when there is none. */
@@ -379,21 +371,13 @@ static void tell(const struct question *question, enum answer answer, struct ver
  */
 static bool lacks_gradient(const struct settle_case *which, const struct result *ended)
 {
-    struct handover handover;
     struct result result;
-    struct job job = {
-        .engine = which->engine, .n_inputs = which->test->n_inputs, .inputs = which->test->inputs};
+    struct job job = {.engine = which->engine};
     if (ended->outcome == OUTCOME_UNSUPPORTED)
         return true;
     result_init(&result);
-    int status = handover_open_case(&handover, which->pool, which->test, NULL);
-    if (!status) {
-        handover_give(&handover, &job);
-        job.gradient = NULL;
-        status = pool_run_one(which->pool, &job, &result, NULL);
-    }
-    bool lacks = status || result.outcome != OUTCOME_OK;
-    handover_close(&handover);
+    bool lacks = handover_run_case(which->pool, which->test, true, &job, &result, NULL) ||
+                 result.outcome != OUTCOME_OK;
     result_release(&result);
     return lacks;
 }

@@ -9,22 +9,14 @@
 
 struct trace *traced_case(struct pool *pool, int engine, const struct test_case *test)
 {
-    struct handover handover = {0};
     struct result result;
-    struct error err;
     struct trace *trace = NULL;
-    struct job job = {.engine = engine, .n_inputs = test->n_inputs, .inputs = test->inputs};
+    struct job job = {.engine = engine, .trace = true};
     result_init(&result);
-    if (handover_open_case(&handover, pool, test, &err) == 0) {
-        handover_give(&handover, &job);
-        job.gradient = NULL;
-        job.trace = true;
-        if (pool_run_one(pool, &job, &result, &err) == 0) {
-            trace = result.trace;
-            result.trace = NULL;
-        }
+    if (handover_run_case(pool, test, true, &job, &result, NULL) == 0) {
+        trace = result.trace;
+        result.trace = NULL;
     }
-    handover_close(&handover);
     result_release(&result);
     return trace;
 }

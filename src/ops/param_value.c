@@ -22,6 +22,24 @@ const struct op_param *param_taken(const Onnx__NodeProto *node, const char *name
     return NULL;
 }
 
+const struct op_param *param_named(const struct op *op, const char *name)
+{
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (text_equal(param->name, name))
+            return param;
+    return NULL;
+}
+
+const char *param_input(const Onnx__NodeProto *node, const char *name)
+{
+    const struct op *op = op_of(node);
+    for (const struct op_param *param = op ? op->params : NULL; param && param->name; param++)
+        if (param->kind == PARAM_INPUT && param->input < node->n_input && text_equal(param->name, name) &&
+            *node->input[param->input])
+            return node->input[param->input];
+    return NULL;
+}
+
 bool param_is_value(const Onnx__GraphProto *graph, const char *name)
 {
     for (size_t i = 0; i < graph->n_node; i++)

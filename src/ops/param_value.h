@@ -22,6 +22,12 @@ bool param_exists(const struct op_param *param, int opset);
 const struct op_param *param_taken(const Onnx__NodeProto *node, const char *name,
                                    const struct op_param *after);
 
+/* The operator's first parameter of this name; NULL when it has none, or op is NULL. */
+const struct op_param *param_named(const struct op *op, const char *name);
+
+/* The name of the value that the node takes as the parameter of this name; NULL when it takes none. */
+const char *param_input(const Onnx__NodeProto *node, const char *name);
+
 /* Whether some node of the graph takes the value as a parameter, such as pads or a shape. */
 bool param_is_value(const Onnx__GraphProto *graph, const char *name);
 

@@ -15,17 +15,9 @@ static bool is_in_question(const struct verdict *verdict)
 /* Runs the case on the engine that gives the second opinion; false when it has none. */
 static bool run(const struct panel *panel, const struct test_case *test, struct result *result)
 {
-    struct error err = {0};
-    struct handover handover = {0};
-    struct job job = {
-        .engine = panel->second_opinion - 1, .n_inputs = test->n_inputs, .inputs = test->inputs};
-    bool done = handover_open_case(&handover, panel->pool, test, &err) == 0;
-    if (done) {
-        handover_give(&handover, &job);
-        done = pool_run_one(panel->pool, &job, result, &err) == 0;
-    }
-    handover_close(&handover);
-    return done && result->outcome == OUTCOME_OK;
+    struct job job = {.engine = panel->second_opinion - 1};
+    return handover_run_case(panel->pool, test, false, &job, result, NULL) == 0 &&
+           result->outcome == OUTCOME_OK;
 }
 
 /* What the reference says of that answer. */
