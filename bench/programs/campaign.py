@@ -40,6 +40,19 @@ def fetch(*releases):
         subprocess.run([os.path.join(ROOT, "tools", "fetch-onnxruntime"), *missing], check=True)
 
 
+def releases(tool, option):
+    """The releases that a tool of tools/ lists, by --list those that are here and by --available all."""
+    lines = subprocess.run([os.path.join(ROOT, "tools", tool), option], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [line.split()[-1] for line in lines.splitlines() if line.strip() and line.split()[-1][0].isdigit()]
+
+
+def starts(label):
+    """Whether the engine takes these settings at all: a release may lack a switch."""
+    model = os.path.join(ROOT, "tests", "known-bugs", "resize-nearest-tie", "model.onnx")
+    done = subprocess.run([ASSAY, "run", model, "-e", label, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return bool(done.stdout) and json.loads(done.stdout)["results"][0]["outcome"] != "no engine"
+
+
 def run_json(*command):
     """What an assay command says as JSON; it may find something, but not be in trouble."""
     done = subprocess.run([ASSAY, *command, "--format", "json"], stdout=subprocess.PIPE, check=False)
