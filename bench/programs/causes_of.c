@@ -7,7 +7,8 @@
  * Reads one finding a line, signature and evidence (diagnose/evidence.h) with a tab between, and prints the
  * key of its cause; with the number of a row of the table (diagnose/table.h), as if the table did not have
  * it. `rows` prints a line for each row, with tabs between: the name of its key, or nothing where it makes
- * none; the experiment that it has, if any; and "fused" where it needs a kernel that the engine fused.
+ * none; the experiment that it has, if any; and what it needs that an engine has to tell, made_by or stack,
+ * if anything.
  */
 #include "diagnose/table.h"
 
@@ -21,7 +22,9 @@ static int print_rows(void)
         const struct cause_row *row = cause_row_at(i);
         printf("%s\t%s\t%s\n", row->all || row->any ? row->name : "",
                row->make || row->ask ? evidence_bit_name(row->shows) : "",
-               row->all & EVIDENCE(HAS_FUSION) ? "fused" : "");
+               row->all & EVIDENCE(HAS_FUSION)  ? "made_by"
+               : row->all & EVIDENCE(HAS_STACK) ? "stack"
+                                                : "");
     }
     return 0;
 }

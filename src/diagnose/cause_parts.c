@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strcasestr */
 #include "diagnose/cause_parts.h"
 
 #include "judge/message.h"
@@ -171,9 +172,20 @@ static void add_kind(struct str *out, const struct cause_subject *subject, enum 
     str_add(out, one ? all : cause_mates(subject->operator_name));
 }
 
+/* Whether the message names a file of source code that is called like the operator: code that no other
+ * operator runs. */
+static bool names_own_file(const char *message, const char *operator_name)
+{
+    const char *own = *operator_name ? strcasestr(message, operator_name) : NULL;
+    return own && own[strcspn(own, " :")] == ':' && names_place(own);
+}
+
 void cause_shared_kind(struct str *out, const struct cause_subject *subject)
 {
-    add_kind(out, subject, BROADCASTS, "elementwise");
+    if (names_own_file(subject->signature->message, subject->operator_name))
+        cause_kind(out, subject);
+    else
+        add_kind(out, subject, BROADCASTS, "elementwise");
 }
 
 void cause_window_kind(struct str *out, const struct cause_subject *subject)

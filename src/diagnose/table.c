@@ -88,11 +88,11 @@ static const struct cause_row rows[] = {
     {ROW("steps-forward"), .shows = CURED_STEPS_FORWARD, .make = changed_steps_forward,
      .cured = CURED_BY_FAILURE, .all = B(CURED_STEPS_FORWARD), .any_symptom = true},
     {ROW("expanded"), .shows = CURED_EXPANDED, .make = changed_expanded,
-     .all = B(CURED_EXPANDED) | B(HAS_OPERATOR), .none = B(NAMES_SEVERAL), .any_symptom = true,
-     .parts = {cause_shared_kind}},
+     .all = B(CURED_EXPANDED) | B(HAS_OPERATOR), .none = B(NAMES_SEVERAL) | B(FAILS_NARROWER),
+     .any_symptom = true, .parts = {cause_shared_kind}},
     {ROW("expanded"), .shows = CURED_TWO_DIMS, .make = lists_given_as_rows,
-     .all = B(CURED_TWO_DIMS) | B(ON_OPERANDS), .none = B(NAMES_SEVERAL), .any_symptom = true,
-     .parts = {cause_shared_kind}},
+     .all = B(CURED_TWO_DIMS) | B(ON_OPERANDS), .none = B(NAMES_SEVERAL) | B(FAILS_NARROWER),
+     .any_symptom = true, .parts = {cause_shared_kind}},
     {ROW("two-dims"), .shows = CURED_TWO_DIMS, .make = lists_all_as_rows},
     /* To leave out a wrong result always cures a wrong answer, so this counts only where nothing else
      * cures. */
@@ -134,8 +134,6 @@ static const struct cause_row rows[] = {
     {ROW("parameter"), .kins = ANSWER, .all = B(OWNS_PARAMETER), .parts = {cause_kernel, cause_parameter}},
 
     /* Classes of inputs that the failure needs. */
-    {ROW("two-dims"), .all = B(CURED_TWO_DIMS), .any = NAMED,
-     .parts = {cause_kernel, cause_scalar, cause_message}},
     {ROW("variable"), .kins = ANSWER | CRASH, .all = B(CURED_VARIABLE), .any = NAMED,
      .parts = {cause_kernel, cause_constant}},
     /* This includes -infinity; `also` rules out that the failure needs any number of that size. */
