@@ -327,6 +327,13 @@ int output_folder_check(const char *path, const struct output_layout *layout, bo
     return look(USERS_PATH, path, layout, force, &found, err);
 }
 
+void output_folder_remove(const struct folder *in, const char *name, const struct output_layout *layout)
+{
+    enum found found;
+    if (!look(in, name, layout, true, &found, NULL) && found == FOUND_OURS)
+        folder_remove(in, name, NULL);
+}
+
 /* The user's target may be a link to a folder: that folder is filled or replaced, and the link stays. */
 static int open_around(struct output_folder *folder, const struct folder *in, const char *name,
                        enum found found, struct error *err)

@@ -62,6 +62,9 @@ bool output_layout_has(const struct output_layout *layout, const char *path);
 /* Whether the folder that the user names can be written, to be asked before the work is done. */
 int output_folder_check(const char *path, const struct output_layout *layout, bool force, struct error *err);
 
+/* Removes a folder of ours. One that is not, or that holds something else besides, is left as it is. */
+void output_folder_remove(const struct folder *in, const char *name, const struct output_layout *layout);
+
 struct output_folder {
     struct folder part;     /* the temporary folder to write the files to, until output_folder_put */
     struct folder around;   /* the folder that it lies in, and the target as well, unless it is the target */

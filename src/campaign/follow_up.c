@@ -9,6 +9,7 @@
 #include "diagnose/known_findings.h"
 #include "engine/label.h"
 #include "findings/bundle.h"
+#include "findings/campaign_view.h"
 #include "locate/classify.h"
 #include "locate/traced_case.h"
 #include "reduce/reduce.h"
@@ -602,6 +603,21 @@ static int hand_in(const struct follow_up_options *options, const char *from, co
     return status;
 }
 
+/* A finding that turns out to be another one leaves no bundle of its own. */
+static int merge(const struct follow_up_options *options, const char *from, const char *into,
+                 struct error *err)
+{
+    struct present before;
+    if (find_present(options->store, from, &before, err) || store_merge(options->store, from, into, err))
+        return -1;
+    if (!text_equal(from, into) && finding_name_is_plain(before.name)) {
+        char *bundle = file_join("findings", before.name);
+        output_folder_remove(options->folder, bundle, &bundle_layout);
+        free(bundle);
+    }
+    return 0;
+}
+
 /* Writes a bundle, unless another finding of the same bug has one that is as small, or is written up: then
  * this finding is merged into that one. A finding's own bundle that is as small is written again only where
  * the options ask for it. */
@@ -622,8 +638,7 @@ static int bundle_it(const struct follow_up_options *options, const char *from,
     bool as_small = present.bundled && present.nodes <= (int64_t)done->nodes_after;
     if (present.same_as[0] || (!own && present.known) || (as_small && !(own && options->again))) {
         done->end = FOLLOW_UP_MERGED;
-        return store_merge(options->store, from, present.same_as[0] ? present.same_as : done->signature.text,
-                           err);
+        return merge(options, from, present.same_as[0] ? present.same_as : done->signature.text, err);
     }
     struct past past;
     look_back(&past, options, trial);
@@ -633,7 +648,7 @@ static int bundle_it(const struct follow_up_options *options, const char *from,
     if (status == 0)
         status = keep_past(options, &done->signature, &past, err);
     if (status == 0)
-        status = store_merge(options->store, from, done->signature.text, err);
+        status = merge(options, from, done->signature.text, err);
     arena_release(&past.arena);
     return status;
 }

@@ -74,6 +74,7 @@ struct fuzz_status {
     uint64_t seed;
     enum fuzz_strategy strategy;
     uint64_t cases;         /* done */
+    size_t probe_finds;     /* cases on which the probe saw a failure; they are run first, and not counted */
     double elapsed;         /* seconds, all starts together */
     double session;         /* seconds of this one */
     uint64_t session_cases; /* of this one */

@@ -360,11 +360,6 @@ int fuzz_shared_return(struct fuzz_shared *shared, size_t *added, struct error *
     return status;
 }
 
-static int add_counters(void *context, const struct work_result *result, struct error *err)
-{
-    return fuzz_counters_add(context, result->counters, err);
-}
-
 struct count {
     struct fuzz_status *status;
     size_t ranges;
@@ -399,9 +394,10 @@ int fuzz_shared_count(struct fuzz_shared *shared, struct fuzz_status *status, st
         return -1;
     if (!found)
         return 0; /* a newer snapshot was made meanwhile: this worker's own counts are used */
-    copy_counts(status, &shared->totals);
     for (int64_t g = newest - WORK_LAG + 1; g <= newest; g++)
-        if (work_results(shared->store, work_settings_of(shared->work), g, add_counters, status, err))
+        if (work_results(shared->store, work_settings_of(shared->work), g, fold_range, shared, err))
             return -1;
+    copy_counts(status, &shared->totals);
+    shared->source->kind->figures(shared->source->self, status);
     return 0;
 }

@@ -30,7 +30,7 @@ struct view {
         line; /* the line below the screen: what happened since the screen was drawn, if that was long ago */
     struct pool *pool;
     struct keys keys;
-    bool legend; /* shown below the screen; the key ? turns it on and off */
+    bool metrics; /* shown, with what they mean; the key ? turns them on and off */
 };
 
 static void draw(struct view *view, const struct fuzz_status *status)
@@ -39,14 +39,10 @@ static void draw(struct view *view, const struct fuzz_status *status)
     size_t width = terminal_width(STDERR_FILENO);
     str_init(&text);
     str_init(&screen);
-    fuzz_screen(&text, status, view->colour, width);
-    if (view->legend) {
-        str_add(&text, "\n");
-        fuzz_legend(&text, status, view->colour);
-    }
+    fuzz_screen(&text, status, view->colour, view->metrics, width);
     if (view->keys.open)
         style_print(&text, view->colour, STYLE_DIM, "  ? %s\n",
-                    view->legend ? "hides the legend" : "explains the abbreviations");
+                    view->metrics ? "hides the legend" : "explains the words and shows the metrics");
     if (view->lines)
         terminal_back(stderr, view->lines);
     wrap_text(&screen, text.data, width);
@@ -80,7 +76,7 @@ static bool watch(void *context, const struct fuzz_status *status)
     for (int key; view->terminal && (key = keys_next(&view->keys));)
         asked |= key == '?';
     if (asked) {
-        view->legend = !view->legend;
+        view->metrics = !view->metrics;
         view->drawn = 0;
     }
     if (now - view->drawn >= (view->terminal ? DRAW_SECONDS : LOG_SECONDS)) {
@@ -115,7 +111,8 @@ static void add_next(struct str *text, const struct fuzz_status *status,
 
 static int write_summary(const struct common *common, const struct fuzz_status *status,
                          const struct fuzz_shared_options *shared, const struct standing *standing,
-                         const struct engine_settings *settings, struct view *view, struct error *err)
+                         const struct engine_settings *settings, struct view *view, bool metrics,
+                         struct error *err)
 {
     struct common to_stdout = {.format = common->format};
     struct str text;
@@ -133,7 +130,7 @@ static int write_summary(const struct common *common, const struct fuzz_status *
                 fuzz_answer(&text, status);
             standing_print(standing, &text, output_colour(&to_stdout));
         }
-        fuzz_screen(&text, status, output_colour(&to_stdout), 0);
+        fuzz_screen(&text, status, output_colour(&to_stdout), metrics, 0);
         add_next(&text, status, shared);
     }
     int result = output_result(&to_stdout, settings, &text, err);
@@ -176,12 +173,14 @@ static int write_files(struct finding_export *export, const struct fuzz_status *
 }
 
 int campaign_run(struct fuzz_options *options, const struct common *common,
-                 const struct campaign_files *files, struct session *session, struct error *err)
+                 const struct campaign_wanted *wanted, struct session *session, struct error *err)
 {
     struct finding_export export;
     const char *objection = getenv("NO_COLOR");
-    struct view view = {
-        .terminal = isatty(STDERR_FILENO), .drawn = clock_seconds(), .pool = session->panel.pool};
+    struct view view = {.terminal = isatty(STDERR_FILENO),
+                        .drawn = clock_seconds(),
+                        .pool = session->panel.pool,
+                        .metrics = wanted->metrics};
     view.colour = view.terminal && !(objection && *objection);
     if (options->reduce)
         panel_add_fresh(&session->panel);
@@ -193,7 +192,8 @@ int campaign_run(struct fuzz_options *options, const struct common *common,
     options->context = &view;
     struct fuzz_status status = {0};
     struct standing standing = {.strict = common->strict};
-    int result = finding_export_open(&export, files->junit, files->sarif, common->output, common->force, err);
+    int result =
+        finding_export_open(&export, wanted->junit, wanted->sarif, common->output, common->force, err);
     interrupt_block();
     if (!result) {
         keys_open(&view.keys);
@@ -207,7 +207,8 @@ int campaign_run(struct fuzz_options *options, const struct common *common,
         result = write_files(&export, &status, &standing, err);
     }
     if (!result)
-        result = write_summary(common, &status, options->shared, &standing, &session->settings, &view, err);
+        result = write_summary(common, &status, options->shared, &standing, &session->settings, &view,
+                               wanted->metrics, err);
     finding_export_release(&export);
     fuzz_status_release(&status);
     return result ? -1 : standing_status(&standing);

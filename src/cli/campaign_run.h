@@ -5,10 +5,17 @@
 #include "campaign/fuzz.h"
 #include "cli/common.h"
 
-/* Files for the findings at the end of a campaign in a folder; NULL: not wanted. */
-struct campaign_files {
-    const char *junit, *sarif;
+/* What is written besides the summary. */
+struct campaign_wanted {
+    const char *junit, *sarif; /* files for the findings at the end of a campaign in a folder, or NULL */
+    bool metrics;              /* the figures of the papers, with a legend */
 };
+
+/* clang-format off */
+#define CAMPAIGN_METRICS(type)                                                                      \
+    {0, "metrics", OPTION_FLAG, NULL, offsetof(type, metrics),                                      \
+     "also show the figures of the papers (MCF, IF, DCF, DCP, coverages), and what each word means"}
+/* clang-format on */
 
 /*
  * Runs the campaign of the options, shows its status on stderr, and writes the summary to stdout. Fills in
@@ -16,6 +23,6 @@ struct campaign_files {
  * error.
  */
 int campaign_run(struct fuzz_options *options, const struct common *common,
-                 const struct campaign_files *files, struct session *session, struct error *err);
+                 const struct campaign_wanted *wanted, struct session *session, struct error *err);
 
 #endif

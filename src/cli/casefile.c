@@ -18,7 +18,7 @@ static int open_model(struct test_case **test, const char *path, const struct in
         return -1;
     *test = test_case_new(model);
     test_case_set_name(*test, path);
-    int status = inputs_from_settings(&inputs, model, settings, err);
+    int status = inputs_from_settings(&inputs, model, path, settings, err);
     if (!status)
         status = inputs_get(&inputs, sample, &(*test)->inputs, err);
     if (!status) {

@@ -71,7 +71,7 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         return -1;
     struct test_case *test = test_case_new(model);
     test_case_set_name(test, file_base(entry->path));
-    int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
+    int status = inputs_from_settings(&inputs, model, entry->path, &settings->inputs, err);
     if (status == 0) {
         struct str text;
         str_init(&text);
@@ -93,7 +93,7 @@ static int look_at_model(const char *path, const struct settings *settings, stru
     struct inputs inputs = {0};
     if (model_open(&model, path, err))
         return -1;
-    int status = inputs_from_settings(&inputs, model, &settings->inputs, err);
+    int status = inputs_from_settings(&inputs, model, path, &settings->inputs, err);
     inputs_release(&inputs);
     model_free(model);
     return status ? error_prefix(err, "%s", path) : 0;

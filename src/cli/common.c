@@ -1,5 +1,6 @@
 #include "cli/common.h"
 
+#include "base/file.h"
 #include "base/wrap.h"
 #include "config.h"
 #include "engine/label.h"
@@ -140,7 +141,10 @@ void session_close(struct session *session)
 
 int model_open(struct model **model, const char *path, struct error *err)
 {
-    if (model_load(model, path, err))
+    char *inside = file_join(path, "model.onnx");
+    int status = model_load(model, file_exists(inside) ? inside : path, err);
+    free(inside);
+    if (status)
         return -1;
     if (model_valid(*model, err) == 0)
         return 0;
@@ -236,16 +240,18 @@ int output_write_plain(const struct common *common, const struct str *text, stru
     return wrap_plain(stdout, text->data) ? 0 : error_errno(err, "cannot write the result");
 }
 
-int inputs_from_settings(struct inputs *inputs, const struct model *model,
+int inputs_from_settings(struct inputs *inputs, const struct model *model, const char *path,
                          const struct input_settings *settings, struct error *err)
 {
+    bool own = !settings->data && settings->random <= 0 && !settings->dims.count && file_is_folder(path);
+    const char *data = own ? path : settings->data;
     if (settings->data && settings->random > 0)
         return error_set(err, ERROR_USAGE, "give --data or --random, not both");
     if (settings->data && settings->dims.count)
         return error_set(err, ERROR_USAGE,
                          "--dim is only for random inputs: leave it out, as --data has its own sizes");
-    if (settings->data)
-        return inputs_read(inputs, model, settings->data, err) || inputs_check(inputs, err) ? -1 : 0;
+    if (data)
+        return inputs_read(inputs, model, data, err) || inputs_check(inputs, err) ? -1 : 0;
     size_t samples = settings->random > 0 ? (size_t)settings->random : 1;
     if (inputs_random(inputs, model, samples, settings->seed, settings->dims.items, settings->dims.count,
                       err))

@@ -104,7 +104,7 @@ void session_close(struct session *session);
 
 /*
  * Reads a model that the command line names. Fails for one that breaks ONNX's rules (model/valid.h): that is
- * the user's mistake, reported before any engine starts.
+ * the user's mistake, reported before any engine starts. A folder stands for the model.onnx in it.
  */
 int model_open(struct model **model, const char *path, struct error *err);
 
@@ -174,7 +174,9 @@ struct input_settings {
      "size of an open dimension (default: 1, 2, 3, 7 and 16 in turn, where the model runs with them); repeatable"}
 /* clang-format on */
 
-int inputs_from_settings(struct inputs *inputs, const struct model *model,
+/* The inputs of a model that the user named by `path`: those in it, where it is the folder of a case and the
+ * settings name no others. */
+int inputs_from_settings(struct inputs *inputs, const struct model *model, const char *path,
                          const struct input_settings *settings, struct error *err);
 
 #endif

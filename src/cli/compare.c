@@ -48,7 +48,7 @@ static int open_model(struct compare_model *entry, const struct compare_settings
     entry->strict = settings->common.strict;
     if (model_open(&entry->model, entry->path, err))
         return -1;
-    int status = inputs_from_settings(&entry->inputs, entry->model, &settings->inputs, err);
+    int status = inputs_from_settings(&entry->inputs, entry->model, entry->path, &settings->inputs, err);
     if (status == 0 && settings->inputs.data)
         status = own_labels(&entry->inputs, entry->path, settings->inputs.data, err);
     entry->classes = entry->inputs.classes != NULL;
@@ -217,7 +217,7 @@ static const struct compare_settings defaults = {
 const struct command command_compare = {
     .name = "compare",
     .summary = "run models on several engines and compare their outputs",
-    .usage = "MODEL... -e ENGINE -e ENGINE... [OPTION...]",
+    .usage = "MODEL|CASE-FOLDER... -e ENGINE -e ENGINE... [OPTION...]",
     .about =
         "Tells first, in a sentence, which engines compute the model correctly, and on what evidence: how "
         "many\n"

@@ -21,7 +21,7 @@ struct settings {
     const char *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif;
     double rules_share;
     long long rules_depth;
-    bool gradients, no_known, no_probe, no_reduce;
+    bool gradients, no_known, no_probe, no_reduce, metrics;
     struct fuzz_shared_options shared;
 };
 
@@ -75,8 +75,8 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         .reduce = !settings->no_reduce,
         .shared = shared,
     };
-    struct campaign_files files = {settings->junit, settings->sarif};
-    return campaign_run(&options, &settings->common, &files, session, err);
+    struct campaign_wanted wanted = {settings->junit, settings->sarif, settings->metrics};
+    return campaign_run(&options, &settings->common, &wanted, session, err);
 }
 
 /* A row for each engine; `form` says which of two equivalent cases it is about, "" where there is one. */
@@ -259,6 +259,7 @@ static const struct cli_option options[] = {
      "keep findings as they were found: do not reduce them, write no bundles"},
     {0, "replay", OPTION_TEXT, "RECIPE", offsetof(struct settings, replay),
      "make this one case again, run it and judge it"},
+    CAMPAIGN_METRICS(struct settings),
     COMMON_EXPORT(struct settings),
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the summary is written"},

@@ -103,7 +103,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return -1;
     int status = model_open(&work.model, words->items[0], err);
     if (!status)
-        status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
+        status = inputs_from_settings(&work.inputs, work.model, words->items[0], &work.settings->inputs, err);
     if (!status)
         status = session_open(&work.session, &work.settings->common, 1, true, err);
     if (!status)

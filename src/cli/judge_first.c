@@ -11,14 +11,9 @@ static int open_compared(struct compare_model *entry, const char *path, const st
                          struct error *err)
 {
     struct str text;
-    bool folder = file_is_folder(path);
-    char *inside = folder ? file_join(path, "model.onnx") : NULL;
-    int status = model_open(&entry->model, folder ? inside : path, err);
-    if (status == 0)
-        status = folder ? inputs_read(&entry->inputs, entry->model, path, err)
-                        : inputs_from_settings(&entry->inputs, entry->model, settings, err);
-    free(inside);
-    if (status)
+    static const struct input_settings own; /* of a folder: it is reported on these alone */
+    if (model_open(&entry->model, path, err) ||
+        inputs_from_settings(&entry->inputs, entry->model, path, file_is_folder(path) ? &own : settings, err))
         return -1;
     entry->path = path;
     str_init(&text);

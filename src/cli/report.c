@@ -179,7 +179,8 @@ static int work(const struct follow_up_options *options, const struct tasks *tas
                trouble ? "" : "\n");
     if (trouble)
         str_printf(out, ", %zu in trouble\n", trouble);
-    if (bundled && write_index(options->store, options->folder, err))
+    bool listed = bundled || folder_has(options->folder, "findings/README.md");
+    if (listed && write_index(options->store, options->folder, err))
         return -1;
     return trouble ? STATUS_TROUBLE : STATUS_AGREE;
 }

@@ -465,7 +465,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     work.given = words->items[0];
     int status = model_open(&work.model, work.given, err);
     if (status == 0)
-        status = inputs_from_settings(&work.inputs, work.model, &work.settings->inputs, err);
+        status = inputs_from_settings(&work.inputs, work.model, work.given, &work.settings->inputs, err);
     if (status == 0)
         status = session_open(&work.session, &work.settings->common, 1, false, err);
     if (status == 0)

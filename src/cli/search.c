@@ -21,7 +21,7 @@ struct settings {
     long long count, population;
     int goal, level, fitness, limits, variants;
     const char *known;
-    bool no_known, no_reduce, until_reached;
+    bool no_known, no_reduce, until_reached, metrics;
     struct fuzz_shared_options shared;
 };
 
@@ -53,7 +53,7 @@ static int open_model(struct opened *opened, const char *path, const struct sett
         return -1;
     bool watch = goals[settings->goal] == SEARCH_NAN && settings->level != LEVEL_NETWORK;
     if ((watch && watch_values(opened->model, err)) ||
-        inputs_from_settings(&opened->inputs, opened->model, &inputs, err))
+        inputs_from_settings(&opened->inputs, opened->model, path, &inputs, err))
         return error_prefix(err, "%s", path);
     return 0;
 }
@@ -105,7 +105,8 @@ static int search(const struct settings *settings, const struct fuzz_shared_opti
         .reduce = !settings->no_reduce,
         .shared = shared,
     };
-    return campaign_run(&options, &settings->common, &(struct campaign_files){0}, session, err);
+    struct campaign_wanted wanted = {.metrics = settings->metrics};
+    return campaign_run(&options, &settings->common, &wanted, session, err);
 }
 
 static int check_words(const struct settings *settings, const struct cli_list *words, struct error *err)
@@ -205,6 +206,7 @@ static const struct cli_option options[] = {
     COMMON_KNOWN(struct settings),
     {0, "no-reduce", OPTION_FLAG, NULL, offsetof(struct settings, no_reduce),
      "keep findings as they were found: do not reduce them, write no bundles"},
+    CAMPAIGN_METRICS(struct settings),
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "how the summary is written"},
 };

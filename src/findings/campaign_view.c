@@ -303,7 +303,8 @@ static void count_findings(struct reader *reader)
     for (size_t i = 0; i < view->n_findings; i++) {
         const struct campaign_finding *f = &view->findings[i];
         bool known = text_starts(f->status, finding_state_word(STATE_KNOWN));
-        double age = view->now - (double)f->first_seen, at = view->elapsed - age;
+        /* It was seen in a second that is not over yet, or by a clock that is ahead. */
+        double age = fmax(0, view->now - (double)f->first_seen), at = view->elapsed - age;
         struct campaign_group *group = group_of(view, &capacity, f->engine, f->class);
         group->count++;
         group->known += known;
@@ -312,7 +313,7 @@ static void count_findings(struct reader *reader)
         else
             view->known += known;
         view->waiting += text_equal(f->status, finding_state_word(STATE_NEW));
-        if (age >= 0 && (view->last_new < 0 || age < view->last_new))
+        if (view->last_new < 0 || age < view->last_new)
             view->last_new = age;
         for (size_t k = 0; k < view->n_points; k++)
             view->points[k].findings += at <= view->points[k].seconds || k + 1 == view->n_points;

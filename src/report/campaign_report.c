@@ -84,7 +84,7 @@ static void add_figures(struct str *out, const struct campaign_view *view)
     }
     add_row(out, "database");
     campaign_bytes(out, view->bytes);
-    str_printf(out, " in %.0f ranges returned", shown(view->ranges));
+    str_printf(out, " in %.0f range%s returned", shown(view->ranges), view->ranges == 1 ? "" : "s");
     if (view->usual > 0)
         str_printf(out, ", %.3g s each", view->usual);
     str_add(out, "\n");

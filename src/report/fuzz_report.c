@@ -39,18 +39,20 @@ void fuzz_line(struct str *out, const struct fuzz_status *status)
     }
 }
 
-static void add_coverage(struct str *out, const struct fuzz_status *status)
+static void add_coverage(struct str *out, const struct fuzz_status *status, bool metrics)
 {
     const struct coverage_figures *c = &status->coverage;
-    str_printf(
-        out, "  coverage  OLC %.1f %%   OTC %.1f  IDC %.1f  ODC %.1f  SEC %.1f  SPC %.1f   pairs %.1f %%",
-        100 * c->olc, 100 * c->otc, 100 * c->idc, 100 * c->odc, 100 * c->sec, 100 * c->spc, 100 * c->pairs);
+    str_printf(out, "  coverage  OLC %.1f %%", 100 * c->olc);
+    if (metrics)
+        str_printf(out, "   OTC %.1f  IDC %.1f  ODC %.1f  SEC %.1f  SPC %.1f", 100 * c->otc, 100 * c->idc,
+                   100 * c->odc, 100 * c->sec, 100 * c->spc);
+    str_printf(out, "   pairs %.1f %%", 100 * c->pairs);
     if (status->tree)
         str_printf(out, "   tree %zu", status->tree);
     str_add(out, "\n\n");
 }
 
-static void add_head(struct str *out, const struct fuzz_status *status, bool colour)
+static void add_head(struct str *out, const struct fuzz_status *status, bool colour, bool metrics)
 {
     style_print(out, colour, STYLE_HEAD, status->n_searched ? "assay search" : "assay fuzz");
     str_printf(out, "  %s  (", status->folder);
@@ -61,7 +63,10 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
     str_printf(out, ", seed %" PRIu64 ")\n\n", status->seed);
     str_add(out, "  run time  ");
     add_time(out, status->elapsed);
-    str_printf(out, "    cases  %" PRIu64 " (%.0f/s)    last new finding  ", status->cases, rate(status));
+    str_printf(out, "    cases  %" PRIu64 " (%.0f/s)", status->cases, rate(status));
+    if (status->probe_finds)
+        str_printf(out, " after %zu of the probe", status->probe_finds);
+    str_add(out, "    last new finding  ");
     if (status->last_new >= 0) {
         add_time(out, status->elapsed - status->last_new);
         str_add(out, " ago\n");
@@ -72,7 +77,7 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
         str_add(out, "\n");
         search_screen(out, status, colour);
     } else {
-        add_coverage(out, status);
+        add_coverage(out, status, metrics);
     }
 }
 
@@ -85,14 +90,15 @@ static bool is_judged(const struct fuzz_status *status, size_t engine)
     return !text_equal(status->engines[engine].label, "reference") || engine + 1 < status->n_engines;
 }
 
-static void add_engines(struct str *out, const struct fuzz_status *status, bool colour)
+static void add_engines(struct str *out, const struct fuzz_status *status, bool colour, bool metrics)
 {
     double busy = 0;
     struct table table;
     for (size_t i = 0; i < status->n_engines; i++)
         busy += status->engines[i].busy;
-    table_init(&table, "lrrrrrrrrrr");
-    table_head(&table, "engine|time|agrees|lacks|unsure|failing|distinct|MCF|IF|DCF|DCP");
+    table_init(&table, metrics ? "lrrrrrrrrrr" : "lrrrrrr");
+    table_head(&table, metrics ? "engine|time|agrees|lacks|unsure|failing|distinct|MCF|IF|DCF|DCP"
+                               : "engine|time|agrees|lacks|unsure|failing|distinct");
     for (size_t i = 0; i < status->n_engines; i++) {
         const struct fuzz_engine *e = &status->engines[i];
         table_add(&table, STYLE_PLAIN, "%s", e->label);
@@ -106,7 +112,7 @@ static void add_engines(struct str *out, const struct fuzz_status *status, bool 
         uint64_t failing = verdict_sum(e->verdicts, failures);
         table_add(&table, failing ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, failing);
         table_add(&table, e->findings ? STYLE_BAD : STYLE_PLAIN, "%zu", e->findings);
-        for (int k = PAPER_MCF; k < PAPER_COUNT; k++)
+        for (int k = PAPER_MCF; metrics && k < PAPER_COUNT; k++)
             table_add(&table, STYLE_PLAIN, "%" PRIu64, e->paper[k]);
     }
     table_print(&table, out, colour, 2);
@@ -147,14 +153,6 @@ static void add_suspects(struct str *out, const struct fuzz_status *status)
     str_add(out, "\n");
 }
 
-void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour, size_t width)
-{
-    add_head(out, status, colour);
-    add_engines(out, status, colour);
-    add_findings(out, status, colour, width);
-    add_suspects(out, status);
-}
-
 static void add_engine_answer(struct str *out, const struct fuzz_engine *engine)
 {
     if (engine->findings)
@@ -183,6 +181,8 @@ void fuzz_answer(struct str *out, const struct fuzz_status *status)
     str_printf(out,
                ".\nEvidence: %" PRIu64 " case%s, on which %" PRIu64 " of %" PRIu64 " answers were judged",
                status->cases, status->cases == 1 ? "" : "s", judged, answers);
+    if (status->probe_finds)
+        str_printf(out, ", and %zu on which the probe had seen a failure", status->probe_finds);
     if (lacks)
         str_printf(out, "; %" PRIu64 " times an engine said that it lacks something or does not take a form",
                    lacks);
@@ -199,7 +199,9 @@ static const struct abbreviation of_engines[] = {
     {"lacks", "cases that the engine says it does not support, or whose form it does not take"},
     {"unsure", "answers that cannot be judged, are only imprecise, or have no reference"},
     {"failing", "cases with a wrong answer, a refusal, a crash or a hang, before the same ones are joined"},
-    {"distinct", "findings: failing cases with the same signature count once"},
+    {"distinct", "findings: failing cases with the same signature count once; those of the probe are among "
+                 "them, which are "
+                 "run before the first case"},
     {"MCF", "model conversion failure, by the graph-fuzzing paper: the case ends at load"},
     {"IF", "inference failure: it ends at run"},
     {"DCF", "data comparison failure: fewer than 99.9 % of the elements are within 0.1 %"},
@@ -231,7 +233,8 @@ static void add_abbreviations(struct table *table, const struct abbreviation *ro
     }
 }
 
-void fuzz_legend(struct str *out, const struct fuzz_status *status, bool colour)
+/* What the words of the screen mean, a line each. */
+static void add_legend(struct str *out, const struct fuzz_status *status, bool colour)
 {
     struct table table;
     table_init(&table, "ll");
@@ -240,6 +243,18 @@ void fuzz_legend(struct str *out, const struct fuzz_status *status, bool colour)
     add_abbreviations(&table, of_engines, sizeof of_engines / sizeof *of_engines);
     table_print(&table, out, colour, 2);
     table_release(&table);
+}
+
+void fuzz_screen(struct str *out, const struct fuzz_status *status, bool colour, bool metrics, size_t width)
+{
+    add_head(out, status, colour, metrics);
+    add_engines(out, status, colour, metrics);
+    add_findings(out, status, colour, width);
+    add_suspects(out, status);
+    if (metrics) {
+        str_add(out, "\n");
+        add_legend(out, status, colour);
+    }
 }
 
 static void json_coverage(struct json *json, const struct coverage_figures *c)

@@ -8,6 +8,10 @@ assay fuzz $engines $small --count 120 --format json -o two 2>/dev/null | grep -
 diff <(tail -n +2 one.json) <(tail -n +2 two.json) && grep '"cases"' one.json
 assay fuzz $engines --no-reduce --no-probe --ops Conv,Relu,Add --count 60 -o three 2>/dev/null | sed -E '/newest/d; s/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g'
 assay fuzz $engines --no-probe --ops Relu --count 60 -o three
+# The papers' figures and what they mean are there for who asks; what the probe found is said beside the cases.
+assay fuzz $engines $small --count 20 --metrics -o shown 2>/dev/null | sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g' | grep -E 'OTC|MCF|SPC'
+assay fuzz -e reference:fault=conv-rotated --no-reduce --ops Conv,Relu --count 30 -o probed 2>/dev/null | sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g' | grep probe
+rm -r shown probed
 # Operators that there are not, before a folder is made; --ops binds probing too.
 for ops in Nothing Cnov conv Relu,Cov 'Conv, Relu' , ''; do
     assay fuzz -e reference --ops "$ops" --count 60 -o four

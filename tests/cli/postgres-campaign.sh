@@ -29,6 +29,9 @@ assay campaign init "$url" | sort
 assay campaign serve "$url" --port 70000
 assay campaign list 'postgresql:///none?host=/nowhere' | sed 's/failed: .*/failed: .../'
 # A worker, and the page of its campaign, whose commands begin with the export.
+# A worker that --time ends tells what was covered, and that the newest finding is new.
+"$build/src/cli/assay" fuzz -e reference:fault=bn-sqrt-var --no-probe --ops BatchNormalization,Relu --count 60 --range 20 --time 1s --db "$url" --campaign worked 2>&1 | grep -qE 'coverage  OLC [1-9]' && echo covered
+assay campaign status "$url" worked | grep -oE 'last new finding  (0|none)'
 quietly fuzz -e reference:fault=bn-sqrt-var --no-probe --ops BatchNormalization,Relu --count 60 --range 20 --db "$url" --campaign worked
 assay report --db "$url" --campaign worked --format html -o page.html
 grep -oE '<title>[^<]*|<h4>[A-Z][a-z ]*|assay (campaign export|replay) ' page.html | sort -u

@@ -196,7 +196,16 @@ static void two_that_end_in_one_signature_are_one_bug(void **state)
     assert_int_equal(done.end, FOLLOW_UP_BUNDLED);
     assert_string_equal(done.signature.text, crops);
     assert_string_equal(look_at(&campaign, edge).same_as, crops);
+    /* The bundle that the second has, from when nothing was reduced, goes when it is merged. */
+    campaign.options.no_reduce = true;
+    assert_int_equal(follow(&campaign, &second).end, FOLLOW_UP_BUNDLED);
+    char *bundle = file_join(campaign.scene.folder, look_at(&campaign, reflect).bundle);
+    assert_true(file_is_folder(bundle));
+    campaign.options.no_reduce = false;
+    campaign.options.again = true;
     assert_int_equal(follow(&campaign, &second).end, FOLLOW_UP_MERGED);
+    assert_false(file_exists(bundle));
+    free(bundle);
     assert_string_equal(look_at(&campaign, reflect).same_as, crops);
     /* One finding is left, with the bundle of the first. */
     struct seen left = look(&campaign, &(struct store_filter){0});
