@@ -62,6 +62,13 @@ function clip(c) {
     return c.tf.clipByValue(c.x(0), least, most);
 }
 
+function where(c) {
+    const shapes = new Set([0, 1, 2].map(i => String(c.value(i).dims)));
+    if (shapes.size > 1 && !c.tf.takes['operands of where in several shapes'])
+        c.lacks('operands in several shapes');
+    return c.as(c.value(1).type, c.tf.where(c.x(0), c.x(1), c.x(2)));
+}
+
 function isInf(c) {
     const x = c.x(0), tf = c.tf, is = tf.isInf(x);
     const positive = c.attribute('detect_positive', 1), negative = c.attribute('detect_negative', 1);
@@ -189,5 +196,5 @@ module.exports = {
     GreaterOrEqual: logical('fil', 'greaterEqual'),
     Less: logical('fil', 'less'),
     LessOrEqual: logical('fil', 'lessEqual'),
-    Where: ['b', c => c.as(c.value(1).type, c.tf.where(c.x(0), c.x(1), c.x(2)))],
+    Where: ['b', where],
 };

@@ -209,6 +209,8 @@ function oneHot(c) {
     const indices = c.value(0), depth = c.numbers(1)[0], [off, on] = c.numbers(2), values = c.value(2);
     if (indices.type === TYPE.FLOAT || depth < 2)
         c.lacks(depth < 2 ? 'a depth of less than 2' : 'indices of float32');
+    if (DTYPE[values.type] !== 'int32' && !c.tf.takes['a type of oneHot'])
+        c.lacks('one-hot values that are no int32');
     const y = c.tf.oneHot(wrapped(c, 0, depth), depth, on, off, DTYPE[values.type]);
     const rank = c.rank + 1, axis = c.axis(c.attribute('axis', -1), rank);
     checkRank(rank);

@@ -51,7 +51,7 @@ const softmax = compute => ['f', c => {
 function hardmax(tf, x, c) {
     if (x.shape[x.shape.length - 1] < 2)
         c.lacks('a choice among less than two');
-    return tf.oneHot(tf.argMax(x, -1), x.shape[x.shape.length - 1], 1, 0, 'float32');
+    return tf.cast(tf.oneHot(tf.argMax(x, -1), x.shape[x.shape.length - 1], 1, 0, 'float32'), 'float32');
 }
 
 const arg = name => ['fi', c => {

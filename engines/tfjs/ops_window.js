@@ -185,6 +185,18 @@ function rounding(c, w) {
     return w.ceil ? 'ceil' : 'floor';
 }
 
+/* The pads and the rounding of a pool: explicit pads where the release takes them, else one pad for square windows. */
+function poolPads(c, w) {
+    if (c.tf.takes['explicit pads of a pool'])
+        return [explicitPads({ ...w, padded: true }), rounding(c, w)];
+    if (!w.padded && !w.ceil)
+        return ['valid'];
+    const [[pad]] = w.pads, [side] = w.kernel;
+    if (w.pads.flat().some(each => each !== pad) || w.kernel.some(each => each !== side))
+        c.lacks('pads or sides of a pool that differ');
+    return [pad, rounding(c, w)];
+}
+
 function checkOut(c, y, w) {
     if (y.shape.slice(1, -1).some((size, i) => size !== w.out[i]))
         c.lacks('a last window that starts in the padding to be left out');
@@ -201,7 +213,7 @@ function maxPool(c) {
     else if (x.rank === 5)
         y = c.tf.maxPool3d(padVolume(c.tf, x, w, -Infinity), w.kernel, w.strides, 0, rounding(c, w));
     else
-        y = c.tf.maxPool(x, w.kernel, w.strides, explicitPads({ ...w, padded: true }), rounding(c, w));
+        y = c.tf.maxPool(x, w.kernel, w.strides, ...poolPads(c, w));
     return channelsFirst(c.tf, checkOut(c, y, w), c.rank);
 }
 
@@ -220,7 +232,7 @@ function averagePool(c) {
     else if (includes)
         y = c.tf.avgPool(padVolume(c.tf, x, w), w.kernel, w.strides, 'valid');
     else
-        y = c.tf.avgPool(x, w.kernel, w.strides, explicitPads({ ...w, padded: true }), rounding(c, w));
+        y = c.tf.avgPool(x, w.kernel, w.strides, ...poolPads(c, w));
     return channelsFirst(c.tf, checkOut(c, y, w), c.rank);
 }
 

@@ -6,13 +6,31 @@ const path = require('path');
 const { serve, Unsupported } = require('../sdk/js/adapter.js');
 const { Graph, operators } = require('./graph.js');
 
-let tf, graph, traced = false, steps = [];
+let tf, library, graph, traced = false, steps = [];
+
+/* Forms of calls that not all releases take, tried once at the start. */
+const forms = {
+    'explicit pads of a pool': lib => lib.maxPool(lib.zeros([1, 2, 2, 1]), 1, 1, [[0, 0], [0, 0], [0, 0], [0, 0]], 'floor'),
+    'operands of where in several shapes': lib => lib.where(lib.tensor1d([true, false]), lib.tensor1d([1]), lib.tensor1d([2])),
+    'a type of oneHot': lib => lib.oneHot(lib.tensor1d([0], 'int32'), 2, 1, 0, 'float32').dtype === 'float32',
+};
+
+function takes(lib, form) {
+    try {
+        return lib.tidy(() => forms[form](lib) !== false);
+    } catch {
+        return false;
+    }
+}
 
 /* The library as the operator tables see it. Releases differ in the functions that they have: one that is missing is a
- * lack of the release, whichever operator asks for it. */
-function withLacks(library) {
-    return new Proxy(library, {
+ * lack of the release, whichever operator asks for it. `takes` says which forms of calls it has. */
+function withLacks(lib) {
+    const taken = Object.fromEntries(Object.keys(forms).map(form => [form, takes(lib, form)]));
+    return new Proxy(lib, {
         get(target, name) {
+            if (name === 'takes')
+                return taken;
             if (!(name in target))
                 throw new Unsupported(`tfjs ${target.version.tfjs} has no function ${String(name)}`);
             return target[name];
@@ -22,10 +40,10 @@ function withLacks(library) {
 
 /* The package of the release that the registry chose. */
 function open(backend) {
-    const library = process.env.ASSAY_LIBRARY;
-    if (!library || !fs.existsSync(library))
+    const file = process.env.ASSAY_LIBRARY;
+    if (!file || !fs.existsSync(file))
         throw new Error('TensorFlow.js is not installed; tools/fetch-tfjs --tests fetches the release that the tests use');
-    const fromLibrary = createRequire(library);
+    const fromLibrary = createRequire(file);
     tf = fromLibrary('@tensorflow/tfjs');
     if (backend !== 'wasm')
         return;
@@ -41,6 +59,7 @@ async function start(knobs) {
         tf.env().set('WASM_HAS_SIMD_SUPPORT', false);
     if (!await tf.setBackend(knobs.backend))
         throw new Error(`the backend ${knobs.backend} does not start`);
+    library = withLacks(tf);
     return tf.version.tfjs;
 }
 
@@ -76,7 +95,7 @@ serve({
     operators,
     start,
     load(model) {
-        graph = new Graph(withLacks(tf), model);
+        graph = new Graph(library, model);
         traced = model.trace;
         steps = [];
         return { inputs: graph.inputs.map(({ name }) => name), outputs: graph.outputs };

@@ -443,7 +443,7 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
     if (o->shared ? fuzz_probe_share(&fuzz->probe, &probing, &fuzz->folder, fuzz->store, err)
                   : fuzz_probe_load(&fuzz->probe, &probing, &fuzz->folder, err))
         return -1;
-    fuzz->status->probe_finds = fuzz->probe.n_recipes;
+    fuzz->status->probe_finds = fuzz->probe.failures;
     source.n_engines = fuzz->probe.n_engines;
     source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;
     source.all_lack = fuzz->probe.all_lack;

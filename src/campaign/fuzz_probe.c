@@ -84,6 +84,7 @@ static void add_finds(struct fuzz_probe *probe, const struct generate_options *o
                                          sizeof *probe->recipes);
             probe->recipes[probe->n_recipes] = memory_strdup(recipe);
             map_set(seen, probe->recipes[probe->n_recipes++], 1);
+            probe->failures += verdict_is_finding(result->ops[i].finds[k].verdict);
         }
 }
 

@@ -8,8 +8,9 @@ struct fuzz_probe {
     size_t n_engines;
     struct probe_support **lacks; /* one for each engine */
     struct probe_support *all_lack;
-    char **recipes; /* of the probe's findings, each once: the campaign runs them first */
+    char **recipes; /* of what the probe did not see answered, each once: the campaign runs them first */
     size_t n_recipes, recipes_capacity;
+    size_t failures; /* those of them that are no lacks */
 };
 
 /*
