@@ -173,7 +173,7 @@ static bool is_outside(const struct test_case *base, const struct model_index *i
         known = !value || inputs[i];
     }
     if (known &&
-        !evaluate_node(index->model, node, inputs, NULL, 0, NULL, false, expected, node->n_output, NULL)) {
+        !evaluate_node(index->model, node, inputs, NULL, 0, NULL, NULL, expected, node->n_output, NULL)) {
         for (size_t i = 0; i < node->n_output; i++) {
             const struct tensor *got = *node->output[i] ? value_of(faulty, base, node->output[i]) : NULL;
             struct value view = got ? value_view(NULL, got) : (struct value){0};

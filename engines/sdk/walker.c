@@ -123,7 +123,7 @@ static int borrow_node(const struct walker *walker, struct walk_call *call, cons
 {
     struct bounded *results = memory_zeroed(call->n_outputs, sizeof *results);
     int result = evaluate_node(walker->graph.model, call->node, call->inputs, captured, n_captured, NULL,
-                               false, results, call->n_outputs, call->err);
+                               NULL, results, call->n_outputs, call->err);
     for (size_t i = 0; i < call->n_outputs; i++) {
         if (!result && results[i].type != DTYPE_NONE)
             result = bounded_to_tensor(&results[i], &call->outputs[i], call->err);

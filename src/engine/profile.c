@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-const char profile_keys[] = "knob.NAME, signature-without, made-by-several, reads-model, second-opinion, "
-                            "message.around, message.reason, "
-                            "message.name, message.no-kernel, message.operator, message.operator.NAME "
-                            "departs.NAME and lowers.KNOB";
+const char profile_keys[] =
+    "knob.NAME, signature-without, made-by-several, reads-model, convolves, second-opinion, "
+    "message.around, message.reason, "
+    "message.name, message.no-kernel, message.operator, message.operator.NAME "
+    "departs.NAME and lowers.KNOB";
 
 bool profile_lists(const char *list, const char *word, size_t length)
 {
@@ -99,6 +100,10 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
         return error_set(err, ERROR_USAGE, "reads-model is adapter or library, not '%.60s'", value);
     else if (text_equal(key, "reads-model"))
         profile->adapter_reads = text_equal(value, "adapter");
+    else if (text_equal(key, "convolves") && !text_equal(value, "directly") && !text_equal(value, "anyhow"))
+        return error_set(err, ERROR_USAGE, "convolves is directly or anyhow, not '%.60s'", value);
+    else if (text_equal(key, "convolves"))
+        profile->convolves_directly = text_equal(value, "directly");
     else if (text_equal(key, "second-opinion"))
         profile->second_opinion = text_equal(value, "yes");
     else

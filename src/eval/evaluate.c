@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "eval/lost_bounds.h"
 #include "eval/older_opsets.h"
 #include "eval/scope.h"
 #include "model/function.h"
@@ -16,9 +17,13 @@ struct evaluator {
     struct evaluate_options options;
     struct model_index index;
     int opset;
+    bool has_bodies;
 };
 
 static const struct evaluate_options no_options;
+
+/* Elements that were read and made before bounds are dropped: small models keep theirs. */
+enum { LOSE_LEAST = 1 << 22 };
 
 /* Bytes of a weight from which on the pages of its file are given back once it is read. */
 enum { FORGET_LEAST = 1 << 20 };
@@ -109,6 +114,7 @@ static int run_call(struct op_call *call, const struct evaluate_options *options
 {
     struct older older;
     call->unbounded = options->round;
+    call->direct = options->direct;
     if (call->opset && call->n_inputs > most_inputs(call->op, call->opset))
         return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
     if (refuse_containers(call) || check_narrow(call))
@@ -145,6 +151,16 @@ static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const
     return 0;
 }
 
+/* Values that the caller reads keep their bounds, unless they are computed from some that do not. */
+static void lose_bounds(struct scope *scope, struct slot *slot)
+{
+    scope->elements += slot->own.count;
+    slot->lost =
+        scope->may_lose && slot->uses_left && scope->elements >= LOSE_LEAST && bounds_are_lost(&slot->own);
+    if (slot->lost)
+        bounds_lose(&slot->own);
+}
+
 static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct bounded *outputs,
                         struct error *err)
 {
@@ -169,6 +185,7 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
             bounded_settle(&slot->own, scope->options->open);
         if (scope->options->loose && node->n_input)
             bounded_loosen(&slot->own);
+        lose_bounds(scope, slot);
         slot->view = &slot->own;
         slot->from_node = node->n_input > 0; /* the value of a Constant is given, not computed */
     }
@@ -236,6 +253,85 @@ static int keep_loose(struct scope *scope, const struct op_call *call)
     return result;
 }
 
+static bool reads_lost(const struct scope *scope, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; scope->may_lose && i < node->n_input; i++) {
+        const struct slot *slot = *node->input[i] ? scope_find(scope, node->input[i]) : NULL;
+        if (slot && slot->lost)
+            return true;
+    }
+    return false;
+}
+
+/* What is known of the outputs of a node without the elements of inputs that have lost their bounds. Fails
+ * where the shapes depend on these. */
+static int run_forms(const struct scope *scope, const struct op_call *call, struct bounded *known)
+{
+    struct error err = {0};
+    struct bounded *forms = memory_zeroed(call->n_inputs, sizeof *forms);
+    const struct bounded **inputs = memory_zeroed(call->n_inputs, sizeof(struct bounded *));
+    struct op_call shapes = *call;
+    shapes.shapes_only = true;
+    shapes.inputs = inputs;
+    shapes.outputs = known;
+    shapes.err = &err;
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        const struct slot *slot = call->inputs[i] ? scope_find(scope, call->node->input[i]) : NULL;
+        inputs[i] = call->inputs[i];
+        if (!slot || !slot->lost)
+            continue;
+        forms[i] = bounds_form(call->inputs[i]);
+        inputs[i] = &forms[i];
+    }
+    int result = call->op->flags & OP_DATA_SHAPE ? -1 : run_call(&shapes, scope->options);
+    free(inputs);
+    free(forms);
+    return result;
+}
+
+/* Outputs that are known without the elements are exact; all others have lost their bounds, too. */
+static int keep_lost(struct scope *scope, const struct op_call *call, struct bounded *known)
+{
+    const Onnx__NodeProto *node = call->node;
+    bool *exact = memory_zeroed(call->n_outputs, sizeof *exact);
+    for (size_t i = 0; i < call->n_outputs; i++) {
+        exact[i] = known[i].value != NULL;
+        if (exact[i]) {
+            bounded_release(&call->outputs[i]);
+            call->outputs[i] = known[i];
+            bounded_init(&known[i]);
+        } else {
+            bounds_lose(&call->outputs[i]);
+        }
+    }
+    int result = keep_outputs(scope, node, call->outputs, call->err);
+    for (size_t i = 0; !result && i < node->n_output; i++) {
+        struct slot *slot = !exact[i] && *node->output[i] ? scope_find(scope, node->output[i]) : NULL;
+        if (!slot)
+            continue;
+        slot->lost = true;
+        bounds_lose(&slot->own);
+    }
+    free(exact);
+    return result;
+}
+
+/* Where shapes depend on values that have lost their bounds, these are undecided. */
+static int undecide_lost(struct scope *scope, const Onnx__NodeProto *node, const struct bounded **inputs,
+                         struct error *err)
+{
+    for (size_t i = 0; i < node->n_input; i++) {
+        struct slot *slot = inputs[i] ? scope_find(scope, node->input[i]) : NULL;
+        if (!slot || !slot->lost)
+            continue;
+        if (slot->wide.type == DTYPE_NONE && bounded_copy(&slot->wide, &slot->own, err))
+            return -1;
+        bounds_undecide(&slot->wide);
+        inputs[i] = &slot->wide;
+    }
+    return 0;
+}
+
 /* Runs the branch of an If that is not taken, to see whether it is valid. */
 static void run_idle(struct op_call *call, bool *idle)
 {
@@ -285,6 +381,44 @@ static int lower_inputs(const struct scope *scope, const Onnx__NodeProto *node, 
     return weights ? lower_operands(options->lowered, node, &weights->codes, inputs, loosened, err) : 0;
 }
 
+/* Runs the kernel and keeps what it gives. */
+static int run_bounded(struct scope *scope, struct op_call *call)
+{
+    const struct evaluate_options *options = scope->options;
+    int result = run_call(call, options);
+    if (!result)
+        close_grown(call);
+    /* An engine's own operators have no versions: its releases have other forms of the same one. */
+    if ((call->open || *call->op->owner) && options->open)
+        *options->open = true;
+    if (!result && options->idle)
+        run_idle(call, options->idle);
+    if (!result)
+        result = options->loose ? keep_loose(scope, call)
+                                : keep_outputs(scope, call->node, call->outputs, call->err);
+    return result;
+}
+
+/* The same on inputs some of which have lost their bounds. */
+static int run_lost(struct scope *scope, struct op_call *call, const struct bounded **inputs)
+{
+    struct bounded *known = memory_zeroed(call->n_outputs, sizeof *known);
+    int result;
+    if (run_forms(scope, call, known)) {
+        result = undecide_lost(scope, call->node, inputs, call->err);
+        if (!result)
+            result = run_bounded(scope, call);
+    } else {
+        result = run_call(call, &(struct evaluate_options){.round = true});
+        if (!result)
+            result = keep_lost(scope, call, known);
+    }
+    for (size_t i = 0; i < call->n_outputs; i++)
+        bounded_release(&known[i]);
+    free(known);
+    return result;
+}
+
 static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct error *err)
 {
     const struct op *op = find_op(node, scope->opset, err);
@@ -314,16 +448,7 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
     if (!result && call.shapes_only && all_known(op, inputs, node->n_input))
         call.shapes_only = false;
     if (!result)
-        result = run_call(&call, scope->options);
-    if (!result)
-        close_grown(&call);
-    /* An engine's own operators have no versions: its releases have other forms of the same one. */
-    if ((call.open || *op->owner) && scope->options->open)
-        *scope->options->open = true;
-    if (!result && scope->options->idle)
-        run_idle(&call, scope->options->idle);
-    if (!result)
-        result = scope->options->loose ? keep_loose(scope, &call) : keep_outputs(scope, node, outputs, err);
+        result = reads_lost(scope, node) ? run_lost(scope, &call, inputs) : run_bounded(scope, &call);
     for (size_t i = 0; i < room; i++)
         bounded_release(&outputs[i]);
     bounded_release(&loosened[0]);
@@ -384,6 +509,7 @@ struct check_context {
     int opset;
     const struct model *model;
     struct error *err;
+    bool has_bodies;
 };
 
 /* Checks that a Constant has exactly one value. Its kernel checks that too, but does not run in a branch that
@@ -392,6 +518,7 @@ static int check_node(void *context, Onnx__NodeProto *node)
 {
     struct check_context *check = context;
     const struct op *op = find_op(node, check->opset, check->err);
+    check->has_bodies |= op && op->work == WORK_BODIES;
     if (op && *op->domain && !model_opset_of(check->model, op->domain))
         return error_set(check->err, ERROR_INVALID,
                          "operator %s is of a domain that the model does not import", op->name);
@@ -419,7 +546,7 @@ int evaluator_new(struct evaluator **evaluator, const struct model *model,
                   const struct evaluate_options *options, struct error *err)
 {
     *evaluator = NULL;
-    struct check_context check = {model_opset(model), model, err};
+    struct check_context check = {.opset = model_opset(model), .model = model, .err = err};
     struct model *copy = NULL;
     if (inline_functions(&copy, model, err))
         return -1;
@@ -434,6 +561,7 @@ int evaluator_new(struct evaluator **evaluator, const struct model *model,
     made->model = model;
     made->options = options ? *options : no_options;
     made->opset = check.opset;
+    made->has_bodies = check.has_bodies;
     *evaluator = made;
     return 0;
 }
@@ -505,6 +633,7 @@ static int ensure_initializers(struct scope *scope, const struct evaluator *eval
         if (result)
             return error_prefix(err, "initializer %s", value->name);
         slot->view = &slot->own;
+        scope->elements += slot->own.count;
     }
     return 0;
 }
@@ -538,6 +667,8 @@ static int collect(struct scope *scope, const struct evaluator *evaluator, const
         int result;
         if (slot && slot->view) {
             result = bounded_copy(&(*results)[i], slot->view, err);
+            if (!result && slot->lost)
+                bounds_undecide(&(*results)[i]);
         } else if (value && value->source == SOURCE_INITIALIZER) {
             struct tensor tensor;
             result = model_weight(evaluator->model, value->number, &tensor, err);
@@ -585,6 +716,8 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
     scope_init(&scope, NULL);
     scope.opset = evaluator->opset;
     scope.options = &evaluator->options;
+    /* Whoever looks on sees the bounds, and bodies read values that no input names. */
+    scope.may_lose = !scope.options->round && !scope.options->hook && !evaluator->has_bodies;
     const char **names = (const char **)(uintptr_t)outputs;
     if (!n_outputs) {
         n_outputs = graph->n_output;
@@ -650,13 +783,16 @@ static int run_alone(struct scope *scope, const Onnx__NodeProto *node, size_t n_
 }
 
 int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const struct tensor *const *inputs,
-                  const struct value *captured, size_t n_captured, const struct tensor *shown, bool loose,
-                  struct bounded *outputs, size_t n_outputs, struct error *err)
+                  const struct value *captured, size_t n_captured, const struct tensor *shown,
+                  const struct evaluate_options *how, struct bounded *outputs, size_t n_outputs,
+                  struct error *err)
 {
     struct scope scope;
+    struct evaluate_options options = {.direct = how && how->direct};
+    bool loose = how && how->loose;
     scope_init(&scope, NULL);
     scope.opset = model_opset(model);
-    scope.options = &no_options;
+    scope.options = &options;
     struct bounded *exact = memory_zeroed(node->n_input, sizeof *exact);
     const struct bounded **views = memory_zeroed(node->n_input, sizeof(struct bounded *));
     int result = 0;

@@ -24,6 +24,8 @@ struct evaluate_options {
      * the bound of a few more roundings.
      */
     bool loose;
+    /* Convolutions are computed as sums of products: the bounds do not allow for Winograd's algorithm. */
+    bool direct;
     /* With loose: products that the engine computes in fewer bits (lowered_products.h); NULL: none. */
     const struct lowered_products *lowered;
     bool containers; /* results may be sequences and absent optionals, which are refused otherwise */
@@ -66,13 +68,15 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
 
 /*
  * Runs one node on given inputs, each a tensor of an engine (NULL: omitted). The results have the bounds of
- * this node alone; with `loose`, those of a node that is computed as one with the nodes before it. Outer
- * values that the bodies of the node use are looked up by name in `captured`. `shown` as in struct op_call:
- * the engine's output 0, or NULL.
+ * this node alone. Of the options, `loose` makes them those of a node that is computed as one with the nodes
+ * before it, `direct` is as above, and nothing else is looked at; NULL: neither. Outer values that the bodies
+ * of the node use are looked up by name in `captured`. `shown` as in struct op_call: the engine's output 0,
+ * or NULL.
  */
 int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const struct tensor *const *inputs,
-                  const struct value *captured, size_t n_captured, const struct tensor *shown, bool loose,
-                  struct bounded *outputs, size_t n_outputs, struct error *err);
+                  const struct value *captured, size_t n_captured, const struct tensor *shown,
+                  const struct evaluate_options *how, struct bounded *outputs, size_t n_outputs,
+                  struct error *err);
 
 /*
  * Infers types and shapes of the outputs of a node from those of its inputs, for generators. An input has a

@@ -14,10 +14,12 @@ struct lowered_products {
     const char *makers, *products;
 };
 
-/* How an engine may compute several nodes as one: by another formula (evaluate_options.loose), and products
- * in fewer bits than their type has. */
-struct fusing {
-    const struct lowered_products *lowered; /* NULL: none */
+/* How an engine computes, as far as its bounds depend on that. Zero: each node by itself, by any algorithm.
+ */
+struct arithmetic {
+    bool fuses;  /* several nodes as one, by another formula (evaluate_options.loose) */
+    bool direct; /* convolutions never by Winograd's algorithm (evaluate_options.direct) */
+    const struct lowered_products *lowered; /* products in fewer bits than their type has; NULL: none */
 };
 
 /* Whether a list with '|' between its words has the word. */

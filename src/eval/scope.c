@@ -24,6 +24,7 @@ void slot_drop(struct slot *slot)
     parts_release(&slot->parts);
     slot->factors.count = 0;
     slot->view = NULL;
+    slot->lost = false;
 }
 
 void scope_release(struct scope *scope)

@@ -15,6 +15,7 @@ struct slot {
     struct bounded wide;        /* as other nodes may read it, where that differs (evaluate_pass_on) */
     size_t uses_left;           /* top graph only */
     bool from_node;
+    bool lost;              /* its bounds were dropped (lost_bounds.h) */
     struct parts parts;     /* of a difference; only with options->loose */
     struct factors factors; /* of a product; only with options->loose */
     struct codes codes;     /* of weights; only with options->lowered */
@@ -28,6 +29,8 @@ struct scope {
     size_t count, capacity;
     int opset, depth;
     bool shapes_only;
+    bool may_lose;   /* bounds that tell nothing are dropped */
+    size_t elements; /* that nodes read and made so far */
     const struct evaluate_options *options;
 };
 

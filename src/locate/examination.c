@@ -57,9 +57,9 @@ static enum cause_end end_of(const struct examination *look, const struct result
     return kept ? CHANGE_KEEPS : CHANGE_UNCLEAR;
 }
 
-static const struct fusing *fusing_of(const struct examination *look, const struct model *model)
+static const struct arithmetic *fusing_of(const struct examination *look, const struct model *model)
 {
-    return model->graph->n_node > 1 ? &look->test->fusing : NULL;
+    return model->graph->n_node > 1 ? &look->test->fusing : &look->test->alone;
 }
 
 /* declare: the outputs of the model have no types yet. */

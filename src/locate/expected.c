@@ -6,11 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-int expected_compute(struct expected *expected, const struct model *model, const struct fusing *fusing,
+int expected_compute(struct expected *expected, const struct model *model, const struct arithmetic *how,
                      const struct value *inputs, size_t n_inputs)
 {
     struct evaluator *evaluator;
-    struct evaluate_options options = {.loose = fusing, .lowered = fusing ? fusing->lowered : NULL};
+    struct evaluate_options options = {0};
+    if (how)
+        options =
+            (struct evaluate_options){.loose = how->fuses, .direct = how->direct, .lowered = how->lowered};
     *expected = (struct expected){0};
     if (evaluator_new(&evaluator, model, &options, NULL))
         return -1;
@@ -19,7 +22,10 @@ int expected_compute(struct expected *expected, const struct model *model, const
     evaluator_free(evaluator);
     if (status)
         *expected = (struct expected){0};
-    return status && fusing ? expected_compute(expected, model, NULL, inputs, n_inputs) : status;
+    if (!status || !options.loose)
+        return status;
+    return expected_compute(expected, model, &(struct arithmetic){.direct = options.direct}, inputs,
+                            n_inputs);
 }
 
 void expected_release(struct expected *expected)
@@ -42,19 +48,21 @@ void expected_judge(const struct expected *expected, const struct model *model, 
     verdict_finish(verdict, count ? model->graph->output[verdict->output]->name : NULL);
 }
 
-void expected_judge_fused(struct expected *expected, const struct model *model, const struct fusing *fusing,
+void expected_judge_fused(struct expected *expected, const struct model *model, const struct arithmetic *how,
                           const struct value *inputs, size_t n_inputs, const struct result *result,
                           struct verdict *verdict)
 {
     struct verdict lowered = {0};
+    struct arithmetic whole = *how;
     *verdict = lowered;
-    if (expected_compute(expected, model, fusing ? &(struct fusing){0} : NULL, inputs, n_inputs))
+    whole.lowered = NULL;
+    if (expected_compute(expected, model, &whole, inputs, n_inputs))
         return;
     expected_judge(expected, model, result, verdict);
-    if (!fusing || !fusing->lowered || !verdict_is(verdict->kind, CLASS_DEVIATES))
+    if (!how->lowered || !verdict_is(verdict->kind, CLASS_DEVIATES))
         return;
     expected_release(expected);
-    if (expected_compute(expected, model, fusing, inputs, n_inputs)) {
+    if (expected_compute(expected, model, how, inputs, n_inputs)) {
         *verdict = lowered;
         return;
     }
@@ -74,12 +82,12 @@ void expected_judge_gradients(const struct gradient *expected, size_t count, con
     verdict_finish(verdict, count ? expected[verdict->output].name : NULL);
 }
 
-bool expected_by_fusing(const struct model *model, const struct value *inputs, size_t n_inputs,
-                        const struct result *result)
+bool expected_by_fusing(const struct model *model, const struct arithmetic *alone, const struct value *inputs,
+                        size_t n_inputs, const struct result *result)
 {
     struct expected strict;
     struct verdict verdict = {0};
-    if (!expected_compute(&strict, model, NULL, inputs, n_inputs))
+    if (!expected_compute(&strict, model, alone, inputs, n_inputs))
         expected_judge(&strict, model, result, &verdict);
     expected_release(&strict);
     return verdict_is_finding(verdict.kind);

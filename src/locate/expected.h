@@ -16,9 +16,10 @@ struct expected {
     struct bounded *values; /* one for each output */
 };
 
-/* Computes the expected answer. fusing: the bounds allow for that, unless a shape (of Range, say) depends on
- * the values; NULL: each node is computed by itself. After a failure there is nothing to release. */
-int expected_compute(struct expected *expected, const struct model *model, const struct fusing *fusing,
+/* Computes the expected answer. `how` the engine computes: the bounds allow for that, and for fusing unless a
+ * shape (of Range, say) depends on the values; NULL: nothing is known of it. After a failure there is nothing
+ * to release. */
+int expected_compute(struct expected *expected, const struct model *model, const struct arithmetic *how,
                      const struct value *inputs, size_t n_inputs);
 void expected_release(struct expected *expected);
 
@@ -29,7 +30,7 @@ void expected_judge(const struct expected *expected, const struct model *model, 
  * with them; verdict->lowered tells that it is right by these. *expected takes the values that were judged by
  * last. The verdict is untested, and nothing is to be released, when the reference cannot compute the model.
  */
-void expected_judge_fused(struct expected *expected, const struct model *model, const struct fusing *fusing,
+void expected_judge_fused(struct expected *expected, const struct model *model, const struct arithmetic *how,
                           const struct value *inputs, size_t n_inputs, const struct result *result,
                           struct verdict *verdict);
 
@@ -47,7 +48,7 @@ double expected_apart(const struct expected *a, const struct expected *b);
 
 /* Whether the answer would be wrong if each node were computed by itself. An answer that passed with `fused`
  * then passed only because another formula was allowed for. */
-bool expected_by_fusing(const struct model *model, const struct value *inputs, size_t n_inputs,
-                        const struct result *result);
+bool expected_by_fusing(const struct model *model, const struct arithmetic *alone, const struct value *inputs,
+                        size_t n_inputs, const struct result *result);
 
 #endif

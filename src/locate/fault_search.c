@@ -220,7 +220,8 @@ void fault_search_blame_suspect(struct fault_search *search, struct settlement *
 static bool is_right_by_fusing(const struct fault_search *search)
 {
     const struct test_case *whole = search->test.whole;
-    return expected_by_fusing(search->test.model, whole->inputs, whole->n_inputs, &search->whole.answer);
+    return expected_by_fusing(search->test.model, &search->test.alone, whole->inputs, whole->n_inputs,
+                              &search->whole.answer);
 }
 
 int fault_search_whole(struct fault_search *search, struct settlement *settlement)

@@ -99,8 +99,9 @@ int node_expect(struct recording *record, size_t number, bool loose, struct boun
                                      : NULL;
     int status =
         node_inputs(record, number, inputs, captured, &n_captured)
-            ? evaluate_node(record->test->model, node, inputs, captured, n_captured, shown, loose, expected,
-                            node->n_output, err)
+            ? evaluate_node(record->test->model, node, inputs, captured, n_captured, shown,
+                            &(struct evaluate_options){.loose = loose, .direct = record->test->alone.direct},
+                            expected, node->n_output, err)
             : error_set(err, ERROR_NOT_FOUND, "an input is not a tensor, or the engine does not show it");
     free(captured);
     free(inputs);

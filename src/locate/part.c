@@ -115,7 +115,8 @@ void part_judge(struct recording *record, const struct refused *refused, const s
         goto out;
     bool wanted =
         refused ? ends_alike(refused, record->test, part.model, &result) : result.outcome == OUTCOME_OK;
-    const struct fusing *fusing = is_group(part.model->graph) ? &record->test->fusing : NULL;
+    const struct arithmetic *fusing =
+        is_group(part.model->graph) ? &record->test->fusing : &record->test->alone;
     if (wanted && refused) {
         if (size > TRUSTED || !expected_compute(&expected, part.model, fusing, part.inputs, n_inputs))
             *verdict = *refused->verdict;
@@ -125,7 +126,7 @@ void part_judge(struct recording *record, const struct refused *refused, const s
             *verdict = verdict_begin(false);
     }
     if (wanted && mistrusting && !refused && !verdict->lowered && !verdict_is_finding(verdict->kind) &&
-        expected_by_fusing(part.model, part.inputs, n_inputs, &result))
+        expected_by_fusing(part.model, &record->test->alone, part.inputs, n_inputs, &result))
         verdict_doubt(verdict);
 out:
     expected_release(&expected);

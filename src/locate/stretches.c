@@ -259,8 +259,9 @@ static void judge(struct stretches *stretches, const struct stretch *stretch, st
     if (tensor && cut(stretches, stretch, &part)) {
         struct value view = value_view(NULL, tensor);
         struct result shown = {.outcome = OUTCOME_OK, .count = 1, .outputs = &view}, alone;
-        expected_judge_fused(&expected, part.model, stretch->n_nodes > 1 ? &record->test->fusing : NULL,
-                             part.inputs, part.n_inputs, &shown, verdict);
+        expected_judge_fused(&expected, part.model,
+                             stretch->n_nodes > 1 ? &record->test->fusing : &record->test->alone, part.inputs,
+                             part.n_inputs, &shown, verdict);
         result_init(&alone);
         if (verdict_is_finding(verdict->kind)) {
             *verdict = (struct verdict){0};

@@ -14,9 +14,11 @@ int under_test_init(struct under_test *test, const struct settle_case *which, st
     if (!test->model || model_index_init(&test->index, test->model, err))
         return -1;
     arena_init(&test->arena);
-    const struct lowering *lowering =
-        which->pool ? settings_lowering(pool_engine(which->pool, which->engine)) : NULL;
-    test->fusing.lowered = lowering ? &lowering->products : NULL;
+    const struct engine_info *engine = which->pool ? pool_engine(which->pool, which->engine) : NULL;
+    const struct lowering *lowering = engine ? settings_lowering(engine) : NULL;
+    test->alone.direct = engine && engine->profile && engine->profile->convolves_directly;
+    test->fusing = (struct arithmetic){
+        .fuses = true, .direct = test->alone.direct, .lowered = lowering ? &lowering->products : NULL};
     test->lowering = lowering ? lowering->words : NULL;
     return 0;
 }

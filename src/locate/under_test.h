@@ -13,7 +13,8 @@ struct under_test {
     const struct settle_case *which;
     const struct test_case *whole; /* the case */
     const struct model *model;     /* its model */
-    struct fusing fusing;          /* how the engine may compute several nodes as one */
+    struct arithmetic fusing;      /* how the engine computes several nodes together */
+    struct arithmetic alone;       /* and one by itself */
     const char *lowering;          /* what it computes in fewer bits, in words; NULL: nothing */
     struct arena arena;            /* for everything that lives as long as the search */
     struct model_index index;      /* of the model */

@@ -19,7 +19,7 @@ int whole_answer_run(struct whole_answer *whole)
     return under_test_run(whole->test, whole->test->model, test->inputs, test->n_inputs, 0, &whole->answer);
 }
 
-static void judge_by(struct whole_answer *whole, struct whole_expected *by, const struct fusing *fusing,
+static void judge_by(struct whole_answer *whole, struct whole_expected *by, const struct arithmetic *fusing,
                      const struct result *result, struct verdict *verdict)
 {
     const struct test_case *test = whole->test->whole;
@@ -34,8 +34,9 @@ static void judge_by(struct whole_answer *whole, struct whole_expected *by, cons
 
 void whole_answer_judge(struct whole_answer *whole, const struct result *result, struct verdict *verdict)
 {
-    const struct fusing *fusing = &whole->test->fusing;
-    judge_by(whole, &whole->plain, &(struct fusing){0}, result, verdict);
+    const struct arithmetic *fusing = &whole->test->fusing;
+    judge_by(whole, &whole->plain, &(struct arithmetic){.fuses = true, .direct = fusing->direct}, result,
+             verdict);
     if (!fusing->lowered || !verdict_is(verdict->kind, CLASS_DEVIATES))
         return;
     judge_by(whole, &whole->lowered, fusing, result, verdict);

@@ -63,6 +63,7 @@ static int eval_conv(struct op_call *call)
     c.bias = bias;
     c.out = out;
     c.unbounded = call->unbounded;
+    c.direct = call->direct;
     return convolve(&c, call->err);
 }
 

@@ -272,7 +272,8 @@ static void tables_release(struct tables *t)
 static bool may_be_winograd(const struct convolution *c)
 {
     size_t kernel[2] = {1, 1};
-    if (c->unbounded || c->rank > 2 || !dtype_is_float(c->out->type) || c->out->type == DTYPE_DOUBLE)
+    if (c->unbounded || c->direct || c->rank > 2 || !dtype_is_float(c->out->type) ||
+        c->out->type == DTYPE_DOUBLE)
         return false;
     for (int i = 0; i < c->rank; i++) {
         if (c->stride[i] != 1 || c->dilation[i] != 1 || c->step[i] != 1)

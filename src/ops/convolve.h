@@ -54,9 +54,9 @@ struct convolution {
     int64_t lead[SPATIAL_MAX], step[SPATIAL_MAX], size[SPATIAL_MAX]; /* of the image */
     int64_t kernel[SPATIAL_MAX], dilation[SPATIAL_MAX], stride[SPATIAL_MAX];
     size_t groups;
-    bool transposed;  /* weights are [C, M/group, ...] and flipped */
-    double roundings; /* terms of one sum */
-    bool unbounded;   /* as in struct op_call */
+    bool transposed;        /* weights are [C, M/group, ...] and flipped */
+    double roundings;       /* terms of one sum */
+    bool unbounded, direct; /* as in struct op_call */
 };
 
 /*

@@ -100,6 +100,8 @@ static int eval_conv_transpose(struct op_call *call)
     if (p.open)
         return 0;
     struct convolution c = convolution_transposed(&p.w, p.begin, p.out, x, weights);
+    c.unbounded = call->unbounded;
+    c.direct = call->direct;
     c.bias = bias;
     c.out = out;
     return convolve(&c, call->err);

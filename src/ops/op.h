@@ -356,6 +356,7 @@ struct op_call {
     int opset;        /* of ONNX's own domain */
     bool shapes_only; /* stop after fixing outputs; inputs may have no values */
     bool unbounded;   /* nobody looks at the error bounds: what is costly to bound may be left out */
+    bool direct;      /* convolutions are sums of products, never computed by Winograd's algorithm */
     size_t n_inputs;
     const struct bounded *const *inputs; /* NULL: omitted */
     size_t n_outputs; /* room in outputs: the node's own number, at least max(outputs.least, 1) */

@@ -467,7 +467,7 @@ static void record_node(struct record *record, const struct model *model, const 
     const struct tensor **inputs = memory_zeroed(node->n_input + 1, sizeof(struct tensor *));
     struct bounded *outputs = memory_zeroed(node->n_output + 1, sizeof *outputs);
     bool made = known_inputs(record, node, inputs) &&
-                !evaluate_node(model, node, inputs, NULL, 0, NULL, false, outputs, node->n_output, NULL);
+                !evaluate_node(model, node, inputs, NULL, 0, NULL, NULL, outputs, node->n_output, NULL);
     for (size_t i = 0; i < node->n_output; i++) {
         struct tensor tensor;
         if (made && *node->output[i] && outputs[i].type != DTYPE_NONE &&

@@ -104,7 +104,7 @@ static int compute(struct rewrite *rewrite, const Onnx__NodeProto *node, struct 
         result = read_inputs(rewrite, node, tensors, inputs, err);
     /* What the reference refuses or does not know stays as it is. */
     if (result == 1 &&
-        evaluate_node(rewrite->model, node, inputs, NULL, 0, NULL, false, outputs, node->n_output, NULL))
+        evaluate_node(rewrite->model, node, inputs, NULL, 0, NULL, NULL, outputs, node->n_output, NULL))
         result = 0;
     if (result == 1)
         result = store_outputs(rewrite, node, outputs, err);

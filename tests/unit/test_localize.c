@@ -326,7 +326,7 @@ static enum verdict_kind scaled_sum(const char *sum, float b, float answer)
     struct fault_search search;
     assert_int_equal(fault_search_init(&search, &which, NULL), 0);
     whole_answer_judge(&search.whole, &result, &verdict);
-    assert_true(expected_by_fusing(model, test->inputs, test->n_inputs,
+    assert_true(expected_by_fusing(model, NULL, test->inputs, test->n_inputs,
                                    &result)); /* none of the answers is right without */
     fault_search_release(&search);
     tensor_release(&x);

@@ -1,4 +1,5 @@
-/* Products with dequantised weights that an engine computes in fewer bits, by a setting that says so. */
+/* How an engine computes: products with dequantised weights in fewer bits, by a setting that says so, and
+ * convolutions. */
 #include "scene.h"
 
 #include "locate/expected.h"
@@ -30,7 +31,7 @@ static struct verdict judged(const char *text, const struct lowered_products *lo
     struct result result = {.outcome = OUTCOME_OK, .count = 1, .outputs = &view};
     struct expected expected;
     struct verdict verdict;
-    struct fusing fusing = {.lowered = lowered};
+    struct arithmetic fusing = {.fuses = true, .lowered = lowered};
     expected_judge_fused(&expected, test_case_model(test, NULL), &fusing, test->inputs, test->n_inputs,
                          &result, &verdict);
     expected_release(&expected);
@@ -76,6 +77,30 @@ static void other_products_are_as_exact_as_ever(void **state)
     assert_int_equal(judged(PRODUCT, &others, 280).kind, VERDICT_WRONG);
 }
 
+/* One window of 3 x 3 ones, and an image whose numbers cancel: Winograd's algorithm may lose more than a sum.
+ */
+static void convolutions_are_judged_as_the_engine_computes_them(void **state)
+{
+    (void)state;
+    struct test_case *test = case_of_text("g (float[1,1,3,3] x) => (float[1,1,1,1] y) "
+                                          "<float[1,1,3,3] w = {1, 1, 1, 1, 1, 1, 1, 1, 1}> "
+                                          "{ y = Conv(x, w) }",
+                                          1);
+    const struct model *model = test_case_model(test, NULL);
+    for (size_t i = 0; i < 9; i++)
+        tensor_set(&test->inputs[0].tensors[0], i, i % 2 ? 0.1L : -0.3L);
+    struct expected any, direct;
+    struct arithmetic how = {.direct = true};
+    assert_int_equal(expected_compute(&any, model, NULL, test->inputs, test->n_inputs), 0);
+    assert_int_equal(expected_compute(&direct, model, &how, test->inputs, test->n_inputs), 0);
+    assert_true(direct.values[0].value[0] == any.values[0].value[0]);
+    assert_true(direct.values[0].hard[0] * 4 < any.values[0].hard[0]);
+    assert_true(direct.values[0].hard[0] > 0);
+    expected_release(&direct);
+    expected_release(&any);
+    test_case_free(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -83,6 +108,7 @@ int main(void)
         cmocka_unit_test(a_step_is_within_the_setting),
         cmocka_unit_test(more_than_a_step_is_wrong),
         cmocka_unit_test(other_products_are_as_exact_as_ever),
+        cmocka_unit_test(convolutions_are_judged_as_the_engine_computes_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

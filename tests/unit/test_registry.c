@@ -293,7 +293,7 @@ static void engines_declare_themselves(void **state)
                                "message.name = node ({name})\n"
                                "message.operator = {} Op ({operator})\n"
                                "message.operator.Cast = (Inserted_\n"
-                               "made-by-several = Fused\nreads-model = adapter\n"
+                               "made-by-several = Fused\nreads-model = adapter\nconvolves = directly\n"
                                "departs.threads = 1 | one for each core | so that results repeat\n"
                                "[y]\ncommand = b\nlike = x\n",
                                &err),
@@ -308,6 +308,7 @@ static void engines_declare_themselves(void **state)
     assert_false(profile_lists(profile->signature_without, "thread", 6));
     assert_false(profile_lists(NULL, "opt", 3));
     assert_true(profile->adapter_reads);
+    assert_true(profile->convolves_directly);
     assert_string_equal(profile->departures->name, "threads");
     assert_string_equal(profile->departures->value, "1");
     assert_string_equal(profile->departures->library, "one for each core");
