@@ -1,32 +1,25 @@
 #define _GNU_SOURCE /* strcasestr */
 #include "diagnose/cause_parts.h"
 
+#include "diagnose/mates.h"
 #include "judge/message.h"
 #include "ops/param_value.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static bool are_mates(const struct op *a, const struct op *b)
-{
-    return a->eval == b->eval || (a->fit && a->fit == b->fit) ||
-           (param_named(a, "keepdims") && param_named(b, "keepdims"));
-}
-
 bool cause_is_function(const struct op *op)
 {
     return op->work == WORK_ELEMENTS && op->inputs.most == 1;
 }
 
-const char *cause_mates(const char *name)
+/* The name that stands for an operator: another where that was shown to fail alike. */
+static const char *kind_of(const struct cause_subject *subject, const char *name)
 {
-    const struct op *op = op_find(name);
-    if (!op || !op->eval || cause_is_function(op))
-        return name;
-    for (size_t i = 0; i < op_count(); i++)
-        if (are_mates(op_at(i), op))
-            return op_at(i)->name;
-    return name;
+    const struct finding_evidence *evidence = subject->evidence;
+    if (evidence->shown & EVIDENCE(COUNTS_MATES))
+        return mates_first(name);
+    return *evidence->shared && text_equal(name, evidence->main) ? evidence->shared : name;
 }
 
 static bool is_integers(const char *types)
@@ -160,7 +153,7 @@ void cause_operator(struct str *out, const struct cause_subject *subject)
 void cause_kind(struct str *out, const struct cause_subject *subject)
 {
     if (*subject->operator_name || subject->signature->blame != BLAME_OPERATORS)
-        str_add(out, cause_mates(subject->operator_name));
+        str_add(out, kind_of(subject, subject->operator_name));
     else
         cause_operators(out, subject);
 }
@@ -169,7 +162,7 @@ static void add_kind(struct str *out, const struct cause_subject *subject, enum 
                      const char *all)
 {
     bool one = subject->facts & EVIDENCE(of);
-    str_add(out, one ? all : cause_mates(subject->operator_name));
+    str_add(out, one ? all : kind_of(subject, subject->operator_name));
 }
 
 /* Whether the message names a file of source code that is called like the operator: code that no other
@@ -199,7 +192,7 @@ void cause_kernel(struct str *out, const struct cause_subject *subject)
 {
     const struct op *op = op_find(subject->operator_name);
     const char *kernel = subject->evidence->kernel;
-    str_add(out, cause_mates(kernel));
+    str_add(out, kind_of(subject, kernel));
     if (*kernel && (!op || op->work != WORK_ELEMENTS))
         return;
     str_add(out, *kernel ? " of " : "");
@@ -213,7 +206,7 @@ void cause_fusion(struct str *out, const struct cause_subject *subject)
 
 void cause_owner_kind(struct str *out, const struct cause_subject *subject)
 {
-    str_add(out, cause_mates(subject->evidence->owner));
+    str_add(out, kind_of(subject, subject->evidence->owner));
 }
 
 /* The row of the parameter to blame; NULL when the operator's row has none of the name. */
@@ -237,7 +230,7 @@ static bool is_free_text(const struct finding_evidence *evidence)
 
 void cause_spoiler(struct str *out, const struct cause_subject *subject)
 {
-    str_add(out, cause_mates(subject->evidence->spoiler));
+    str_add(out, kind_of(subject, subject->evidence->spoiler));
 }
 
 void cause_parameter_name(struct str *out, const struct cause_subject *subject)

@@ -51,13 +51,6 @@ struct cause_subject {
 void cause_subject_init(struct cause_subject *subject, const struct signature *signature,
                         const struct finding_evidence *evidence);
 
-/*
- * The name that stands for an operator and those computed alike: of the first operator of the table with the
- * same kernel, both with keepdims (all reductions) or the same weights (GRU for GRU, LSTM and RNN). A
- * function of single elements stands for itself, as do operators that the table does not have.
- */
-const char *cause_mates(const char *op);
-
 /* Whether the operator is a function of single elements of one operand. */
 struct op;
 bool cause_is_function(const struct op *op);
@@ -66,8 +59,8 @@ bool cause_is_function(const struct op *op);
 typedef void cause_part(struct str *out, const struct cause_subject *subject);
 
 cause_part cause_operator; /* the operator */
-cause_part cause_kind;     /* the name that stands for the operator and those computed alike (cause_mates); of
-                              several, all of them */
+cause_part cause_kind;   /* the operator, or one that was shown to fail alike (diagnose/mates.h); of several,
+                            all of them */
 cause_part cause_kernel; /* what computed it, as the engine tells; the kind as well for functions of elements,
                             and alone where the engine does not tell */
 cause_part cause_fusion; /* the pass or fusion that put the kernel there */

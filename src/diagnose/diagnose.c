@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "diagnose/changed_case.h"
 #include "diagnose/constants.h"
+#include "diagnose/mates.h"
 #include "diagnose/single_node.h"
 #include "diagnose/table.h"
 #include "engine/label.h"
@@ -255,24 +256,8 @@ static char *run_on(const struct experiment *how, const struct trial_done *done)
     own.base = base;
     run_table(&own);
     test_case_free(base);
+    mates_find(&own);
     return vary_parameters(&own);
-}
-
-/* The same on the node that is at fault by itself. False when there is none. */
-static bool run_on_single_node(const struct experiment *how, char **text)
-{
-    struct trial_done alone;
-    struct signature signature;
-    const struct engine_info *info = panel_engine(how->panel, 0);
-    if (how->evidence->n_passes || !node_at_fault(how, &alone))
-        return false;
-    bool found = signature_of_trial(&signature, info->label, info->profile, &alone, 0);
-    if (found) {
-        how->evidence->alone = arena_strdup(&how->evidence->arena, signature.text);
-        *text = run_on(how, &alone);
-    }
-    trial_done_release(&alone);
-    return found;
 }
 
 /* Where the engine crashed. */
@@ -287,6 +272,24 @@ static void note_stack(const struct trial_done *done, struct finding_evidence *e
     message_frames(&stack, result->log, FRAMES, true);
     evidence->stack = arena_strdup(&evidence->arena, stack.data);
     str_release(&stack);
+}
+
+/* The same on the node that is at fault by itself. False when there is none. */
+static bool run_on_single_node(const struct experiment *how, char **text)
+{
+    struct trial_done alone;
+    struct signature signature;
+    const struct engine_info *info = panel_engine(how->panel, 0);
+    if (how->evidence->n_passes || !node_at_fault(how, &alone))
+        return false;
+    bool found = signature_of_trial(&signature, info->label, info->profile, &alone, 0);
+    if (found) {
+        how->evidence->alone = arena_strdup(&how->evidence->arena, signature.text);
+        note_stack(&alone, how->evidence);
+        *text = run_on(how, &alone);
+    }
+    trial_done_release(&alone);
+    return found;
 }
 
 char *diagnose(const struct panel *panel, struct registry *registry, const struct trial_done *done,

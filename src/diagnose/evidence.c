@@ -41,6 +41,7 @@ static const char *const bit_names[EVIDENCE_BITS] = {
     [GIVES_CONSTANTS] = "no_inputs",
     [GIVES_EMPTY] = "empty",
     [GIVES_SCALAR] = "scalar",
+    [COUNTS_MATES] = "mates",
 };
 
 /* The texts of evidence, by their names in JSON. */
@@ -61,6 +62,7 @@ static const struct {
     {"stack", offsetof(struct finding_evidence, stack)},
     {"alone", offsetof(struct finding_evidence, alone)},
     {"main", offsetof(struct finding_evidence, main)},
+    {"shared", offsetof(struct finding_evidence, shared)},
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
@@ -183,6 +185,8 @@ void evidence_read(struct finding_evidence *evidence, const char *text, size_t s
         read_passes(evidence, top);
         if (!shown)
             read_former(evidence, top);
+        if (!json_member(top, "shared"))
+            evidence->shown |= EVIDENCE(COUNTS_MATES);
     }
     arena_release(&arena);
 }

@@ -44,6 +44,7 @@ enum evidence_bit {
     GIVES_CONSTANTS,    /* the model computes constants alone */
     GIVES_EMPTY,        /* a right result has no elements */
     GIVES_SCALAR,       /* a right result is a scalar */
+    COUNTS_MATES, /* the evidence is from before mates were tried (diagnose/mates.h): all count as one */
     EVIDENCE_BITS
 };
 #define EVIDENCE(bit) (UINT64_C(1) << (bit))
@@ -69,7 +70,9 @@ struct finding_evidence {
     /* Of a model of several nodes: the signature of the first node that is at fault by itself
      * (diagnose/single_node.h); all else is then about that node alone. */
     const char *alone;
-    const char *main; /* the operator that does most of the work; "" where several do */
+    const char *main;   /* the operator that does most of the work; "" where several do */
+    const char *shared; /* an operator of which the case fails alike (diagnose/mates.h); "" where none is
+                           before `main` in the table */
 };
 
 /* Nothing found yet. The caller releases it. */
