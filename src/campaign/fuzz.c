@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "campaign/search_source.h"
 #include "diagnose/known_findings.h"
+#include "findings/known_witness.h"
 #include "generate/case_maker.h"
 #include "rules/knob_settings.h"
 
@@ -460,6 +461,7 @@ static int run_campaign(struct fuzz *fuzz, struct error *err)
 {
     bool found;
     if (fuzz_state_load(&fuzz->state, fuzz->store, &fuzz->source, &found, err) ||
+        witnesses_try(&fuzz->known, fuzz->options->panel, fuzz->store, err) ||
         known_again(&fuzz->known, fuzz->store, false, err) || fuzz_recount(fuzz->status, fuzz->store, err))
         return -1;
     fuzz->before = fuzz->status->elapsed;

@@ -3,6 +3,7 @@
 
 #include "campaign/follow_up.h"
 #include "diagnose/known_findings.h"
+#include "findings/known_witness.h"
 
 #include <math.h>
 #include <time.h>
@@ -236,6 +237,7 @@ int fuzz_take_part(struct fuzz *fuzz, struct error *err)
     fuzz->sharing = true;
     if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, &fuzz->folder,
                          &fuzz->state, &fuzz->source, fuzz->status, err) ||
+        witnesses_try(&fuzz->known, o->panel, fuzz->store, err) ||
         known_again(&fuzz->known, fuzz->store, false, err) || fuzz_note_engines(fuzz, -1, err) ||
         share_probe_finds(fuzz, err))
         return -1;

@@ -6,6 +6,7 @@
 #include "base/wrap.h"
 #include "cli/common.h"
 #include "diagnose/known_findings.h"
+#include "findings/known_witness.h"
 #include "judge/verdict.h"
 #include "locate/classify.h"
 #include "ops/op.h"
@@ -37,7 +38,8 @@ struct writer {
     struct json json;
     struct str *out;
     struct str entries; /* for known issues, one for each finding that is shown; not wrapped on a terminal */
-    const char *folder;
+    const char *folder; /* of the campaign, as it was given */
+    const struct folder *campaign;
     bool colour;
 };
 
@@ -161,16 +163,17 @@ static void show_class(struct str *out, const char *word)
 }
 
 /* The entry that would make the finding a known issue. False when it is one. */
-static bool add_entry(struct str *out, struct store *store, const struct stored *stored)
+static bool add_entry(struct str *out, const struct writer *writer, const struct stored *stored)
 {
-    return stored->state != STATE_KNOWN && !known_write(out, store, stored, stored->title, NULL);
+    return stored->state != STATE_KNOWN &&
+           !known_write(out, writer->store, writer->campaign, stored, stored->title, NULL);
 }
 
 static void show_entry(struct writer *writer, const struct stored *stored)
 {
     struct str entry;
     str_init(&entry);
-    if (add_entry(&entry, writer->store, stored))
+    if (add_entry(&entry, writer, stored))
         str_printf(&writer->entries,
                    "\n# This entry in a file for --known, or in %s/" KNOWN_FILE ", mutes %s:\n%s",
                    writer->folder, stored->name, entry.data);
@@ -253,7 +256,7 @@ static int json_finding(struct writer *writer, const struct stored *stored, cons
         json_end(json);
         struct str entry;
         str_init(&entry);
-        json_string(json, "known_issue", add_entry(&entry, writer->store, stored) ? entry.data : NULL);
+        json_string(json, "known_issue", add_entry(&entry, writer, stored) ? entry.data : NULL);
         str_release(&entry);
     }
     json_end(json);
@@ -386,6 +389,7 @@ static int check_filter(const struct settings *settings, struct error *err)
 /* The one finding that a name of the command line means. */
 struct named {
     struct store *store;
+    const struct folder *campaign;
     const char *because;
     size_t count;
     char *signature, *name;
@@ -399,21 +403,21 @@ static int note_named(void *context, const struct stored *stored, struct error *
         return 0;
     named->signature = memory_strdup(stored->signature);
     named->name = memory_strdup(stored->name);
-    return known_write(&named->entry, named->store, stored, named->because, err);
+    return known_write(&named->entry, named->store, named->campaign, stored, named->because, err);
 }
 
 /* The caller releases *named, also after a failure. */
-static int find_named(struct named *named, struct store *store, const char *name, const char *because,
-                      const char *folder, struct error *err)
+static int find_named(struct named *named, const struct writer *writer, const char *name, const char *because,
+                      struct error *err)
 {
     struct store_filter filter = {.signature = name, .gone = true};
-    *named = (struct named){.store = store, .because = because};
+    *named = (struct named){.store = writer->store, .campaign = writer->campaign, .because = because};
     str_init(&named->entry);
-    int status = store_list(store, &filter, note_named, named, err);
+    int status = store_list(writer->store, &filter, note_named, named, err);
     return status || named->count == 1
                ? status
                : error_set(err, ERROR_NOT_FOUND, "%s '%s'; 'assay findings %s' lists them",
-                           named->count ? "several findings begin with" : "no finding", name, folder);
+                           named->count ? "several findings begin with" : "no finding", name, writer->folder);
 }
 
 static void named_release(struct named *named)
@@ -448,7 +452,7 @@ static void explain_facts(struct str *out, const struct known_issues *known,
         explain_match(out, match, facts);
         return;
     }
-    str_printf(out, "%s is not known: no issue has its name or its cause, or conditions that all hold.\n",
+    str_printf(out, "%s is not known: there is no issue of which everything holds.\n",
                facts->name);
     show_line(out, "cause", facts->cause);
     for (size_t i = 0; i < known->count; i++) {
@@ -459,7 +463,7 @@ static void explain_facts(struct str *out, const struct known_issues *known,
         }
         if (near++ < SHOWN_OCCURRENCES)
             str_printf(out, "  [%s] of %s:%d does not hold: %s\n", issue->name, issue->file, issue->line,
-                       known_misfit(issue, facts));
+                       known_misfit(known, issue, facts));
     }
     if (near > SHOWN_OCCURRENCES)
         str_printf(out, "  and %zu more issues of its engine and operators\n", near - SHOWN_OCCURRENCES);
@@ -470,7 +474,7 @@ static int explain(struct writer *writer, const struct settings *settings, struc
 {
     struct finding_facts facts;
     struct named named;
-    int status = find_named(&named, writer->store, settings->explain, "", writer->folder, err);
+    int status = find_named(&named, writer, settings->explain, "", err);
     if (!status)
         status = known_facts(&facts, writer->store, named.signature, err);
     if (!status) {
@@ -493,7 +497,7 @@ struct issue_file {
 /* Adds the issue to the file, which must be new or a valid list of known issues. */
 static int add_issue(const struct issue_file *file, const char *name, const char *issue, struct error *err)
 {
-    enum { LIMIT = 1 << 20 };
+    enum { LIMIT = 4 << 20 };
     struct known_issues before;
     struct str text;
     char *data = NULL;
@@ -522,16 +526,13 @@ static int add_issue(const struct issue_file *file, const char *name, const char
     return status;
 }
 
-static int mute(const struct settings *settings, const char *folder, struct store *store, struct error *err)
+static int mute(const struct settings *settings, const struct writer *writer, struct error *err)
 {
     struct named muted;
-    struct folder campaign;
-    struct issue_file file = {&campaign, KNOWN_FILE};
+    struct issue_file file = {writer->campaign, KNOWN_FILE};
     if (settings->known)
         file = (struct issue_file){USERS_PATH, settings->known};
-    int status = find_named(&muted, store, settings->mute, settings->because, folder, err);
-    if (folder_open(&campaign, USERS_PATH, folder, status ? NULL : err))
-        status = -1;
+    int status = find_named(&muted, writer, settings->mute, settings->because, err);
     if (!status)
         status = add_issue(&file, muted.name, muted.entry.data, err);
     struct known_issues known;
@@ -540,14 +541,15 @@ static int mute(const struct settings *settings, const char *folder, struct stor
         status = known_read_in(&known, file.in, file.name,
                                settings->known ? KNOWN_OF_USER : KNOWN_OF_CAMPAIGN, err);
     if (!status)
-        status = known_again(&known, store, true, err);
+        status = witnesses_load(&known, writer->store, writer->campaign, err);
+    if (!status)
+        status = known_again(&known, writer->store, true, err);
     char *path = folder_path(file.in, file.name);
     if (!status)
         wrap_printf(stdout, "%s%s is now a known issue, in %s\n", muted.entry.data, muted.name, path);
     known_release(&known);
     named_release(&muted);
     free(path);
-    folder_close(&campaign);
     return status;
 }
 
@@ -596,16 +598,22 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
                          "starts a campaign",
                          writer.folder, writer.folder);
     }
-    if (settings->mute) {
-        int muted = mute(settings, words->items[0], writer.store, err);
+    struct folder campaign;
+    writer.campaign = &campaign;
+    int status = folder_open(&campaign, USERS_PATH, writer.folder, err);
+    if (status || settings->mute) {
+        status = status ? -1 : mute(settings, &writer, err);
+        folder_close(&campaign);
         store_close(writer.store);
-        return muted;
+        return status;
     }
     str_init(&out);
     causes_init(&writer.causes);
     str_init(&writer.entries);
     struct known_files files = {settings->known, words->items[0], settings->no_known};
-    int status = known_open(&writer.known, &files, err);
+    status = known_open(&writer.known, &files, err);
+    if (status == 0)
+        status = witnesses_load(&writer.known, writer.store, &campaign, err);
     if (finding_export_open(&writer.export, settings->junit, settings->sarif, words->items[0],
                             settings->common.force, err))
         status = -1;
@@ -627,6 +635,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     str_release(&writer.entries);
     finding_export_release(&writer.export);
     known_release(&writer.known);
+    folder_close(&campaign);
     store_close(writer.store);
     str_release(&out);
     return status ? -1 : found ? STATUS_FINDINGS : STATUS_AGREE;

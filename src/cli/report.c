@@ -8,6 +8,7 @@
 #include "cli/casefile.h"
 #include "cli/judge_first.h"
 #include "diagnose/known_findings.h"
+#include "findings/known_witness.h"
 #include "findings/campaign_view.h"
 #include "report/campaign_page.h"
 #include "report/fault_map.h"
@@ -224,10 +225,30 @@ static void places_close(struct places *places)
     session_close(&places->session);
 }
 
-/* Opens all engines of the campaign, as a verdict depends on how the others answered. */
-static int with_engines(const struct settings *settings, struct store *store, const char *path,
-                        const struct known_issues *known, const struct tasks *tasks, struct str *out,
+/* Marks what is known, and lists what is left to be done. */
+static int choose_tasks(const struct settings *settings, struct store *store, const char *folder,
+                        const struct known_issues *known, struct tasks *tasks, struct str *out,
                         struct error *err)
+{
+    struct store_filter filter = {.signature = settings->show, .gone = true};
+    if (known_again(known, store, false, err) || store_list(store, &filter, add_task, tasks, err))
+        return -1;
+    if (settings->show && !tasks->count)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "there is no finding '%s' without a bundle; 'assay findings %s' lists all findings",
+                         settings->show, folder);
+    if (tasks->known)
+        str_printf(out, "%zu more are of known issues: --again, or --show NAME, bundles them too\n",
+                   tasks->known);
+    if (!tasks->count)
+        str_add(out, "nothing to do: all findings have their bundle\n");
+    return 0;
+}
+
+/* Opens all engines of the campaign, as a verdict depends on how the others answered. Where known issues
+ * have witnesses, these tell first what is known; otherwise the tasks are chosen already. */
+static int with_engines(const struct settings *settings, struct store *store, const char *path,
+                        struct known_issues *known, struct tasks *tasks, struct str *out, struct error *err)
 {
     struct recorded recorded = {.folder = path};
     struct places places = {0};
@@ -242,7 +263,11 @@ static int with_engines(const struct settings *settings, struct store *store, co
     places.options.store = store;
     places.options.folder = &folder;
     places.options.known = known;
-    if (status == 0)
+    if (status == 0 && known_has_witnesses(known) &&
+        (witnesses_try(known, &places.session.panel, store, err) ||
+         choose_tasks(settings, store, path, known, tasks, out, err)))
+        status = -1;
+    if (status == 0 && tasks->count)
         status = work(&places.options, tasks, out, err);
     engine_settings_print(&places.session.settings, out);
     places_close(&places);
@@ -424,6 +449,8 @@ static int write_page(const struct settings *settings, struct campaign_page *pag
     page->causes = &causes;
     int status = known_open(&known, &files, err);
     if (status == 0)
+        status = witnesses_load(&known, page->store, page->folder, err);
+    if (status == 0)
         status = store_list(page->store, &filter, add_cause, &reading, err);
     if (status == 0)
         status = known_in_time(&known, err);
@@ -531,26 +558,14 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct str out;
     str_init(&out);
     arena_init(&tasks.arena);
-    struct store_filter filter = {.signature = settings->show, .gone = true};
     struct known_issues known;
     struct known_files files = {settings->known, folder, settings->no_known};
     int status = known_open(&known, &files, err);
-    if (status == 0)
-        status = known_again(&known, store, false, err);
-    if (status == 0)
-        status = store_list(store, &filter, add_task, &tasks, err);
-    if (status == 0 && settings->show && !tasks.count)
-        status =
-            error_set(err, ERROR_NOT_FOUND,
-                      "there is no finding '%s' without a bundle; 'assay findings %s' lists all findings",
-                      settings->show, folder);
-    if (status == 0 && tasks.known)
-        str_printf(&out, "%zu more are of known issues: --again, or --show NAME, bundles them too\n",
-                   tasks.known);
-    if (status == 0 && tasks.count)
+    bool witnesses = known_has_witnesses(&known);
+    if (status == 0 && !witnesses)
+        status = choose_tasks(settings, store, folder, &known, &tasks, &out, err);
+    if (status == 0 && (witnesses || tasks.count))
         status = with_engines(settings, store, folder, &known, &tasks, &out, err);
-    else if (status == 0)
-        str_add(&out, "nothing to do: all findings have their bundle\n");
     if (status >= 0 && output_write(&settings->common, &out, err))
         status = -1;
     known_release(&known);

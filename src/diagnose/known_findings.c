@@ -5,6 +5,7 @@
 #include "diagnose/causes.h"
 #include "diagnose/table.h"
 #include "engine/label.h"
+#include "findings/known_witness.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,15 +148,28 @@ struct cause_names {
     struct store *store;
     const char *key, *first; /* first: the finding that was named already */
     struct str *out;
+    unsigned kins; /* how the findings fail, 1 << KIN_NUMBERS ... */
 };
+
+static void note_kin(struct cause_names *names, const char *signature)
+{
+    struct finding_facts facts;
+    if (known_facts(&facts, names->store, signature, NULL))
+        return;
+    names->kins |= 1U << verdict_row(symptom_verdict(facts.symptom))->kin;
+    facts_release(&facts);
+}
 
 static int add_name(void *context, const struct stored *stored, struct error *err)
 {
-    const struct cause_names *names = context;
+    struct cause_names *names = context;
     struct str key;
     str_init(&key);
     int status = causes_key(&key, names->store, stored, NULL, err);
-    if (!status && text_equal(key.data, names->key) && !text_equal(stored->name, names->first))
+    bool of_cause = !status && text_equal(key.data, names->key);
+    if (of_cause)
+        note_kin(names, stored->signature);
+    if (of_cause && !text_equal(stored->name, names->first))
         str_printf(names->out, " %s", stored->name);
     str_release(&key);
     return status;
@@ -174,14 +188,36 @@ static int write_parameter(struct str *out, struct store *store, const char *sig
     return status;
 }
 
-int known_write(struct str *out, struct store *store, const struct stored *stored, const char *because,
-                struct error *err)
+/* Where the key does not tell how the engine fails, the entry does: as the findings did that were muted. */
+static void write_symptoms(struct str *out, const char *key, unsigned kins)
+{
+    if (!kins || !cause_is_of_any_symptom(key))
+        return;
+    str_add(out, "symptom =");
+    for (int i = 0; i < SYMPTOM_COUNT; i++)
+        if (verdict_is_finding(symptom_verdict((enum symptom)i)) &&
+            (kins >> verdict_row(symptom_verdict((enum symptom)i))->kin & 1))
+            str_printf(out, " %s", symptom_word((enum symptom)i));
+    str_add(out, "\n");
+}
+
+static void write_witness(struct str *out, const struct folder *campaign, const struct stored *stored)
+{
+    struct str witness;
+    str_init(&witness);
+    witness_write(&witness, campaign, stored);
+    str_printf(out, witness.length ? "witness = %s\n" : "", witness.data);
+    str_release(&witness);
+}
+
+int known_write(struct str *out, struct store *store, const struct folder *campaign,
+                const struct stored *stored, const char *because, struct error *err)
 {
     struct label_part engine = label_parse(stored->engine).name;
     struct str key;
     str_init(&key);
     int status = causes_key(&key, store, stored, NULL, err);
-    struct cause_names names = {store, key.data, stored->name, out};
+    struct cause_names names = {store, key.data, stored->name, out, 0};
     str_printf(out, "[%s]\nengine = %.*s\nfinding = %s", stored->name, (int)engine.length, engine.text,
                stored->name);
     if (!status)
@@ -190,6 +226,7 @@ int known_write(struct str *out, struct store *store, const struct stored *store
     str_add(out, "\nsame-cause = ");
     known_cause_text(out, key.data);
     str_add(out, "\n");
+    write_symptoms(out, key.data, names.kins);
     if (!status)
         status = write_parameter(out, store, stored->signature, err);
     str_add(out, "cause = ");
@@ -197,6 +234,7 @@ int known_write(struct str *out, struct store *store, const struct stored *store
     str_add(out, "\n");
     if (*stored->bundle)
         str_printf(out, "case = %s\n", stored->bundle);
+    write_witness(out, campaign, stored);
     str_release(&key);
     return status;
 }

@@ -33,9 +33,10 @@ int known_facts(struct finding_facts *facts, struct store *store, const char *si
 
 /* Appends a finding of the store as an issue, the text of a section for a file: its name, the names of
  * findings that turned out to be the same when they were reduced, and its cause as far as experiments showed
- * it (diagnose/table.h). Accidental properties of its case become no conditions. */
-int known_write(struct str *out, struct store *store, const struct stored *stored, const char *because,
-                struct error *err);
+ * it (diagnose/table.h), with its witness (findings/known_witness.h); `campaign` is the folder of the
+ * store. Accidental properties of its case become no conditions. */
+int known_write(struct str *out, struct store *store, const struct folder *campaign,
+                const struct stored *stored, const char *because, struct error *err);
 
 /* Appends the key of a cause as an issue holds it: on one line, in which nothing begins a comment. */
 void known_cause_text(struct str *out, const char *key);

@@ -7,6 +7,8 @@
 #include "diagnose/spoiled.h"
 #include "diagnose/unrelated.h"
 
+#include <string.h>
+
 #define B(bit) EVIDENCE(bit)
 enum {
     NUMBERS = 1 << KIN_NUMBERS,
@@ -193,9 +195,11 @@ static const char *symptom_class(const struct cause_subject *subject)
     return word ? word : symptom_word(subject->signature->symptom);
 }
 
+static const char any[] = "any";
+
 static void add_key(struct str *out, const struct cause_row *row, const struct cause_subject *subject)
 {
-    str_printf(out, "%s|%s|%s", row->name, row->any_symptom ? "any" : symptom_class(subject),
+    str_printf(out, "%s|%s|%s", row->name, row->any_symptom ? any : symptom_class(subject),
                subject->signature->engine);
     for (size_t i = 0; i < CAUSE_PARTS && row->parts[i]; i++) { /* a part may be empty */
         struct str part;
@@ -227,4 +231,10 @@ void cause_key(struct str *out, const struct signature *whole, const struct find
             return;
         }
     str_add(out, signature->text);
+}
+
+bool cause_is_of_any_symptom(const char *key)
+{
+    const char *second = strchr(key, '|');
+    return second && text_starts(second + 1, any) && second[1 + strlen(any)] == '|';
 }

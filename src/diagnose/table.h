@@ -60,4 +60,7 @@ const struct cause_row *cause_row_at(size_t number);
 void cause_key(struct str *out, const struct signature *signature, const struct finding_evidence *evidence,
                const struct cause_row *without);
 
+/* Whether a key says nothing of the symptom. */
+bool cause_is_of_any_symptom(const char *key);
+
 #endif

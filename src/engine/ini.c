@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FILE = 1 << 20 };
+enum { MAX_FILE = 4 << 20 };
 
 /* Cuts white space off both ends, in place. */
 static char *trim(char *text)

@@ -400,11 +400,9 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     struct arena *arena = &known->arena;
     const struct {
         const char *key, **text;
-    } texts[] = {{"engine", &issue->engine},
-                 {"cause", &issue->cause},
-                 {"case", &issue->document},
-                 {"same-cause", &issue->same_cause},
-                 {"parameter", &issue->parameter}};
+    } texts[] = {{"engine", &issue->engine},       {"cause", &issue->cause},
+                 {"case", &issue->document},       {"same-cause", &issue->same_cause},
+                 {"parameter", &issue->parameter}, {"witness", &issue->witness}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (text_equal(key, texts[i].key)) {
             *texts[i].text = arena_strdup(arena, value);
@@ -447,14 +445,13 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     int condition = add_condition(arena, issue, key, value, err);
     return condition
                ? condition < 0 ? -1 : 0
-               : error_set(
-                     err, ERROR_FORMAT,
-                     "no key '%.40s'; there are engine, finding, same-cause, parameter, from, until, knobs, "
-                     "symptom, "
-                     "asked, stage, "
-                     "signal, operators, opset, factor, expected, got, message, cause, case and, with or "
-                     "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
-                     key);
+               : error_set(err, ERROR_FORMAT,
+                           "no key '%.40s'; there are engine, finding, same-cause, parameter, witness, from, "
+                           "until, "
+                           "knobs, symptom, asked, stage, signal, operators, opset, factor, expected, got, "
+                           "message, cause, case and, with or "
+                           "without OPERATOR. before them, attribute, input, output, inputs, shapes, ranks",
+                           key);
 }
 
 struct reader {
@@ -495,6 +492,7 @@ static int begin(struct reader *reader, const char *name, int line, struct error
         .document = "",
         .same_cause = "",
         .parameter = "",
+        .witness = "",
         .from = "",
         .until = "",
         .opset = {-INFINITY, INFINITY},
@@ -628,4 +626,24 @@ int known_open(struct known_issues *known, const struct known_files *files, stru
 const char *known_document(const struct known_issue *issue)
 {
     return *issue->document ? issue->document : issue->name;
+}
+
+static const char *const witness_words[WITNESS_STATES] = {
+    [WITNESS_UNTRIED] = "untried", [WITNESS_FAILS] = "fails",           [WITNESS_OTHERWISE] = "otherwise",
+    [WITNESS_AGREES] = "agrees",   [WITNESS_NOT_JUDGED] = "not judged",
+};
+
+const char *witness_state_word(enum witness_state state)
+{
+    return witness_words[state];
+}
+
+bool witness_state_parse(const char *word, enum witness_state *state)
+{
+    for (int i = 0; i < WITNESS_STATES; i++)
+        if (text_equal(witness_words[i], word)) {
+            *state = (enum witness_state)i;
+            return true;
+        }
+    return false;
 }

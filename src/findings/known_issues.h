@@ -15,7 +15,8 @@
  * An issue matches a finding when all its conditions hold. Conditions never look at text that Assay itself
  * writes; `message` is about the engine's own message. An issue without a condition beyond its operators is
  * refused, because it would hide every further bug of these operators. One that was muted names findings and
- * their cause instead: `finding = NAME...`, `same-cause = KEY`. Whatever cannot be understood is
+ * their cause instead, with the case that shows it: `finding = NAME...`, `same-cause = KEY`, `witness = ...`
+ * (findings/known_witness.h). Whatever cannot be understood is
  * refused too; the error names the file and the line.
  */
 #ifndef FINDINGS_KNOWN_ISSUES_H
@@ -93,6 +94,23 @@ struct known_element {
 /* What was asked of the engine. */
 enum { KNOWN_OUTPUTS = 1 << 0, KNOWN_GRADIENTS = 1 << 1 };
 
+/* What became of an issue's witness on an engine. */
+enum witness_state {
+    WITNESS_UNTRIED = 0, /* or it could not be run */
+    WITNESS_FAILS,       /* as when it was muted */
+    WITNESS_OTHERWISE,   /* it fails, in another way */
+    WITNESS_AGREES,
+    WITNESS_NOT_JUDGED, /* the engine lacks something, or nobody can tell what is right */
+    WITNESS_STATES
+};
+const char *witness_state_word(enum witness_state state);
+bool witness_state_parse(const char *word, enum witness_state *state);
+
+struct known_tried {
+    const char *engine; /* label; "": on every engine that no other entry names */
+    enum witness_state state;
+};
+
 struct known_issue {
     const char *name, *engine, *cause;
     const char *document; /* the case that shows it, or "" */
@@ -103,6 +121,9 @@ struct known_issue {
     const char *same_cause; /* as known_cause_text writes it, or "" */
     const char *parameter;  /* a finding with one of the names is another bug where another parameter is to
                                blame; or "" */
+    const char *witness;    /* on an engine where it does not fail any more the issue does not hold; or "" */
+    size_t n_tried;
+    struct known_tried *tried;
     const char *file;
     int line;
     bool accepted;            /* not Assay's own: its findings do not count against the engine */
@@ -133,6 +154,7 @@ struct known_issues {
     size_t count, capacity;
     struct known_issue *items;
     double *foreign_seconds; /* that comparing foreign issues has taken */
+    bool asks_witnesses;     /* somebody has tried the witnesses, so that those which were not do not hold */
 };
 
 void known_init(struct known_issues *known);
@@ -167,10 +189,14 @@ int known_open(struct known_issues *known, const struct known_files *files, stru
  */
 int known_in_time(const struct known_issues *known, struct error *err);
 struct known_issue *known_find(const struct known_issues *known, const struct finding_facts *facts);
-bool known_matches(const struct known_issue *issue, const struct finding_facts *facts);
 
-/* The key in the file of the first condition that does not hold, "symptom" or "input.0"; NULL: all hold. */
-const char *known_misfit(const struct known_issue *issue, const struct finding_facts *facts);
+/* The key in the file of the first condition that does not hold, "symptom" or "input.0"; NULL: all hold.
+ * Where witnesses are asked, that of the issue is the last condition. */
+const char *known_misfit(const struct known_issues *known, const struct known_issue *issue,
+                         const struct finding_facts *facts);
+
+/* Whether the issue is about the engine, as far as name, release and knobs tell. */
+bool known_is_about(const struct known_issue *issue, const struct engine_info *engine);
 
 /* Whether the issue is about the engine and the operators of the finding, so that it is worth saying which
  * of its other conditions fails. */

@@ -80,6 +80,14 @@ static bool engine_fits(const struct known_issue *issue, const struct finding_fa
            (!*issue->until || is_until(facts->version, issue->until));
 }
 
+bool known_is_about(const struct known_issue *issue, const struct engine_info *engine)
+{
+    const char *like = engine->profile ? engine->profile->like : NULL;
+    return engine_fits(issue, &(struct finding_facts){.engine = engine->label,
+                                                      .like = like ? like : "",
+                                                      .version = engine->version ? engine->version : ""});
+}
+
 /*
  * An issue that does not say what it is about is about outputs. An engine that refuses or dies may do so on
  * the way to a gradient as well, which leads through the outputs.
@@ -431,9 +439,30 @@ static bool groups_fit(const struct known_issue *issue, const struct finding_fac
     return issue->n_groups == 0 && group_fits(issue, "", facts);
 }
 
+/* What is wrong with the witness on the finding's engine; NULL: it fails there, or nobody asks. */
+static const char *witness_misfit(const struct known_issue *issue, const char *engine)
+{
+    static const char *const misfits[WITNESS_STATES] = {
+        [WITNESS_UNTRIED] =
+            "witness, which was not run on this engine; 'assay report' with this file runs it",
+        [WITNESS_OTHERWISE] = "witness, which now fails in another way",
+        [WITNESS_AGREES] = "witness, which no longer fails",
+        [WITNESS_NOT_JUDGED] = "witness, which cannot be judged on this engine",
+    };
+    enum witness_state state = WITNESS_UNTRIED;
+    for (size_t i = 0; i < issue->n_tried; i++) {
+        if (!*issue->tried[i].engine && state == WITNESS_UNTRIED)
+            state = issue->tried[i].state;
+        if (text_equal(issue->tried[i].engine, engine))
+            state = issue->tried[i].state;
+    }
+    return misfits[state];
+}
+
 /* Conditions are tried in the order of the keys in a file, except that those which look at all nodes come
- * last. */
-const char *known_misfit(const struct known_issue *issue, const struct finding_facts *facts)
+ * last, and behind them what was run. */
+const char *known_misfit(const struct known_issues *known, const struct known_issue *issue,
+                         const struct finding_facts *facts)
 {
     const struct {
         bool fits;
@@ -457,12 +486,9 @@ const char *known_misfit(const struct known_issue *issue, const struct finding_f
             return checks[i].key;
     if (!message_fits(issue, facts))
         return "message";
-    return groups_fit(issue, facts) ? NULL : "operators, or a condition on attributes, inputs and outputs";
-}
-
-bool known_matches(const struct known_issue *issue, const struct finding_facts *facts)
-{
-    return !known_misfit(issue, facts);
+    if (!groups_fit(issue, facts))
+        return "operators, or a condition on attributes, inputs and outputs";
+    return *issue->witness && known->asks_witnesses ? witness_misfit(issue, facts->engine) : NULL;
 }
 
 /* "wrong-resize-3fa9c2d1b0e4" without the number. */
@@ -479,6 +505,8 @@ bool known_is_near(const struct known_issue *issue, const struct finding_facts *
     for (size_t i = 0; i < issue->n_names; i++)
         if (same_words(issue->names[i], facts->name))
             return true;
+    if (*issue->same_cause && text_equal(issue->same_cause, facts->cause))
+        return true;
     for (size_t i = 0; i < issue->n_groups; i++) {
         struct group group;
         if (group_read(&group, issue->groups[i]) && sequence_fits(&group, facts))
@@ -501,7 +529,7 @@ static bool foreign_matches(const struct known_issues *known, const struct known
         return false;
     double begin = clock_seconds();
     limits_begin();
-    bool matches = known_matches(issue, facts);
+    bool matches = !known_misfit(known, issue, facts);
     limits_end();
     *known->foreign_seconds += clock_seconds() - begin;
     return matches;
@@ -511,7 +539,7 @@ struct known_issue *known_find(const struct known_issues *known, const struct fi
 {
     for (size_t i = 0; i < known->count; i++) {
         struct known_issue *issue = &known->items[i];
-        if (issue->foreign ? foreign_matches(known, issue, facts) : known_matches(issue, facts))
+        if (issue->foreign ? foreign_matches(known, issue, facts) : !known_misfit(known, issue, facts))
             return issue;
     }
     return NULL;

@@ -2,6 +2,7 @@
 #include "one_folder.h"
 #include "diagnose/evidence.h"
 #include "diagnose/known_findings.h"
+#include "findings/known_witness.h"
 
 #include "base/file.h"
 #include "case/test_case.h"
@@ -350,13 +351,14 @@ static void a_later_list_is_looked_at(void **state)
 /* The entry that mutes the finding of this signature. */
 struct entry {
     struct store *store;
+    const struct folder *campaign;
     struct str text;
 };
 
 static int write_entry(void *context, const struct stored *stored, struct error *err)
 {
     struct entry *entry = context;
-    return known_write(&entry->text, entry->store, stored, "two\nlines ; here", err);
+    return known_write(&entry->text, entry->store, entry->campaign, stored, "two\nlines ; here", err);
 }
 
 static void add_diagnosed(struct store *store, const char *signature, const char *parameter,
@@ -392,7 +394,7 @@ static void a_muted_cause_stays_muted(void **state)
     struct known_issues known;
     struct scene scene;
     struct error err = {0};
-    struct entry entry;
+    struct entry entry = {0};
     char *apart = file_join(folder, "apart");
     assert_int_equal(store_open(&entry.store, apart, STORE_CREATE, NULL), 0);
     str_init(&entry.text);
@@ -406,17 +408,17 @@ static void a_muted_cause_stays_muted(void **state)
     assert_string_equal(known.items[0].engine, "a");
     assert_string_equal(known.items[0].cause, "two lines here");
     add_diagnosed(entry.store, alike, "mode", &scene.facts);
-    assert_null(known_misfit(&known.items[0], &scene.facts)); /* by its cause */
+    assert_null(known_misfit(&known, &known.items[0], &scene.facts)); /* by its cause */
     scene.facts.parameter = "axes"; /* by its name, unless another parameter is to blame or may be */
     scene.facts.name = known.items[0].name;
     scene.facts.cause = "";
-    assert_non_null(known_misfit(&known.items[0], &scene.facts));
+    assert_non_null(known_misfit(&known, &known.items[0], &scene.facts));
     scene.facts.parameter = "";
-    assert_null(known_misfit(&known.items[0], &scene.facts));
+    assert_null(known_misfit(&known, &known.items[0], &scene.facts));
     scene.facts.undiagnosed = true;
-    assert_non_null(known_misfit(&known.items[0], &scene.facts));
+    assert_non_null(known_misfit(&known, &known.items[0], &scene.facts));
     add_diagnosed(entry.store, other, "axes", &scene.facts);
-    assert_string_equal(known_misfit(&known.items[0], &scene.facts),
+    assert_string_equal(known_misfit(&known, &known.items[0], &scene.facts),
                         "finding with its parameter, and same-cause");
     assert_int_equal(known_again(&known, entry.store, false, NULL), 0);
     struct str status;
@@ -433,9 +435,141 @@ static void a_muted_cause_stays_muted(void **state)
     free(apart);
 }
 
+/* Where a cause takes in failures of any kind, what is muted is as the muted findings failed. */
+static void a_wide_cause_is_muted_as_it_failed(void **state)
+{
+    (void)state;
+    static const char *const signature = "wrong|a|Add|f32||";
+    struct finding_evidence evidence;
+    struct known_issues known;
+    struct scene scene;
+    struct entry entry = {0};
+    char *apart = file_join(folder, "wide");
+    assert_int_equal(store_open(&entry.store, apart, STORE_CREATE, NULL), 0);
+    str_init(&entry.text);
+    make_scene(&scene, floor_model, 1, NAN);
+    scene.facts.engine = "a@1";
+    add_diagnosed(entry.store, signature, "", &scene.facts);
+    evidence_init(&evidence);
+    evidence.main = "Add";
+    evidence.shown = EVIDENCE(DIAGNOSED) | EVIDENCE(CURED_EXPANDED);
+    assert_int_equal(evidence_store(entry.store, signature, &evidence, NULL), 0);
+    evidence_release(&evidence);
+    struct store_filter filter = {.signature = signature};
+    assert_int_equal(store_list(entry.store, &filter, write_entry, &entry, NULL), 0);
+    assert_int_equal(read_text(&known, entry.text.data, NULL), 0);
+    assert_string_equal(known.items[0].same_cause, "expanded|any|a|elementwise");
+    scene.facts.cause = known.items[0].same_cause;
+    scene.facts.name = "";
+    assert_null(known_misfit(&known, &known.items[0], &scene.facts));
+    scene.facts.symptom = (enum symptom)VERDICT_SHAPE;
+    assert_string_equal(known_misfit(&known, &known.items[0], &scene.facts), "symptom");
+    known_release(&known);
+    store_close(entry.store);
+    release_scene(&scene);
+    str_release(&entry.text);
+    free(apart);
+}
+
+static const char muted_text[] = "[one]\nengine = a\nfinding = wrong-resize-0123456789ab\n"
+                                 "same-cause = kernel|wrong|a|Resize|f32\nparameter = mode\n"
+                                 "cause = it is planted\nwitness = wrong recipe plan seed=1\n";
+
+/* An issue holds on engines on which its witness still fails. With the witness failing, another parameter of
+ * the same operator is another bug all the same. */
+static void an_issue_needs_its_witness(void **state)
+{
+    (void)state;
+    static const struct {
+        enum witness_state state;
+        const char *misfit;
+    } rows[] = {
+        {WITNESS_FAILS, NULL},
+        {WITNESS_AGREES, "witness, which no longer fails"},
+        {WITNESS_OTHERWISE, "witness, which now fails in another way"},
+        {WITNESS_NOT_JUDGED, "witness, which cannot be judged on this engine"},
+    };
+    struct known_issues known;
+    struct finding_facts facts = {.engine = "a@1",
+                                  .like = "",
+                                  .version = "1",
+                                  .name = "",
+                                  .cause = "",
+                                  .parameter = "",
+                                  .stage = "",
+                                  .message = ""};
+    struct known_tried tried = {.engine = "a@1"};
+    assert_int_equal(read_text(&known, muted_text, NULL), 0);
+    struct known_issue *issue = &known.items[0];
+    facts.cause = issue->same_cause;
+    assert_null(known_misfit(&known, issue, &facts)); /* where nobody runs witnesses */
+    known.asks_witnesses = true;
+    assert_non_null(strstr(known_misfit(&known, issue, &facts), "not run"));
+    issue->tried = &tried;
+    issue->n_tried = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        enum witness_state parsed;
+        tried.state = rows[i].state;
+        const char *misfit = known_misfit(&known, issue, &facts);
+        assert_int_equal(!misfit, !rows[i].misfit);
+        if (misfit)
+            assert_string_equal(misfit, rows[i].misfit);
+        assert_true(witness_state_parse(witness_state_word(rows[i].state), &parsed));
+        assert_int_equal(parsed, rows[i].state);
+    }
+    tried.state = WITNESS_FAILS;
+    facts.engine = "a@2"; /* another release */
+    assert_non_null(known_misfit(&known, issue, &facts));
+    tried.engine = ""; /* the campaign in which it was muted */
+    assert_null(known_misfit(&known, issue, &facts));
+    facts.cause = "parameter|wrong|a|Resize|axes";
+    facts.parameter = "axes";
+    facts.name = issue->names[0];
+    assert_string_equal(known_misfit(&known, issue, &facts), "finding with its parameter, and same-cause");
+    known_release(&known);
+}
+
+/* A witness makes its case again, and whatever stands there is refused or read, and nothing else. */
+static void witnesses_are_read(void **state)
+{
+    (void)state;
+    static const char *const damaged[] = {
+        "",
+        "wrong",
+        "wrong case",
+        "wrong case !",
+        "wrong case QQ==",
+        "wrong case QQ== ",
+        "wrong other x",
+        "wrong recipe",
+        "wrong recipe nothing",
+        "wrong case CAgSBWFzc2F5OmMKMA== EAFCAngwSgQAAFJB",
+    };
+    static const char whole[] =
+        "wrong case "
+        "CAgSBWFzc2F5OmMKMAoCeDAKAngxEgJ2MhoQUXVhbnRpemVMaW5lYXJfMCIOUXVhbnRpemVMaW5lYXI6ABIFYXNzYXlaDAoCeDAS"
+        "BgoECAESAFoMCgJ4MRIGCgQIARIAYgwKAnYyEgYKBAgCEgBCBAoAEAs= EAFCAngwSgQAAFJB EAFCAngxSgQAAIA+";
+    struct error err = {0};
+    struct test_case *test;
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        if (!witness_case(damaged[i], &test, &err))
+            fail_msg("'%s' was read", damaged[i]);
+        assert_null(test);
+    }
+    assert_int_equal(witness_case(whole, &test, &err), 0);
+    assert_int_equal(test->n_inputs, 2);
+    assert_string_equal(test->inputs[1].name, "x1");
+    assert_true(tensor_get(&test->inputs[0].tensors[0], 0) == 13.125L);
+    assert_string_equal(test_case_model(test, &err)->graph->node[0]->op_type, "QuantizeLinear");
+    test_case_free(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wide_cause_is_muted_as_it_failed),
+        cmocka_unit_test(an_issue_needs_its_witness),
+        cmocka_unit_test(witnesses_are_read),
         cmocka_unit_test(what_is_malformed_is_refused_with_its_line),
         cmocka_unit_test(conditions_hold_or_not),
         cmocka_unit_test(gradients_have_issues_of_their_own),
