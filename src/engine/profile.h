@@ -56,7 +56,9 @@ struct engine_profile {
     struct departure *departures; /* in the order of the section */
     struct lowering *lowerings;   /* likewise */
     const char *made_by_several;  /* operators that several of its optimiser passes create */
-    const char *program;          /* path of the template for the program in a report; set by the registry */
+    /* Set by the registry: the path of the template for the program in a report, and of the file that the
+     * user gave (-E), in which the section stands; NULL for other files. */
+    const char *program, *given;
 };
 
 /*

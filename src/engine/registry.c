@@ -279,6 +279,18 @@ static int read_user_files(struct registry *registry, struct error *err)
     return result;
 }
 
+/* A file of -E, whose engines nobody else knows: commands that name them need it, wherever they are run. */
+static int read_given(struct registry *registry, const char *path, struct error *err)
+{
+    int result = read_registry_file(registry, path, err);
+    char *whole = realpath(path, NULL);
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->entries[i]->file == registry->file)
+            registry->entries[i]->profile.given = arena_strdup(&registry->arena, whole ? whole : path);
+    free(whole);
+    return result;
+}
+
 static int check_entries(const struct registry *registry, struct error *err)
 {
     for (size_t i = 0; i < registry->count; i++)
@@ -296,7 +308,7 @@ int registry_open(struct registry **result, const char *const *extra_files, size
     registry->data = paths_data();
     int failed = read_installed(registry, err) || read_user_files(registry, err);
     for (size_t i = 0; i < count && !failed; i++)
-        failed = read_registry_file(registry, extra_files[i], err);
+        failed = read_given(registry, extra_files[i], err);
     failed = failed || check_entries(registry, err);
     if (failed) {
         registry_free(registry);

@@ -552,7 +552,11 @@ static void add_replay(struct str *out, const struct bundle_case *which)
 {
     struct str command;
     str_init(&command);
-    str_printf(&command, "assay replay . -e %s", which->engines[0].label);
+    const struct bundle_engine *engine = &which->engines[0];
+    str_add(&command, "assay replay .");
+    if (engine->profile && engine->profile->given)
+        str_printf(&command, " -E %s", engine->profile->given);
+    str_printf(&command, " -e %s", engine->label);
     markdown_code(out, command.data);
     str_add(out, ", in this folder, runs it.\n");
     str_release(&command);
