@@ -120,7 +120,8 @@ bool adapter_wants(const struct adapter_gradient *request, const char *name);
 struct adapter {
     const char *name;
     struct adapter_knob *knobs;   /* ends with a NULL name */
-    const char *const *operators; /* the operators it supports, NULL-terminated; NULL: not known beforehand */
+    const char *const *operators; /* the operators it supports, NULL-terminated, "Softmax@13" for one
+                                     that it has from opset 13 on; NULL: not known beforehand */
     const int32_t
         *types; /* ONNX's numbers of the element types it computes with, ending with 0; NULL: not known */
     /* Called once, after hello has set the knobs: opens the library and puts its version into `version`. */

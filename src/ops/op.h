@@ -313,8 +313,10 @@ bool op_hides(const struct op *op);
 /* What people call the node's operator: the name of its row, otherwise its type. */
 const char *op_title(const Onnx__NodeProto *node);
 
-/* Whether a comma-separated list has the operator, by its name or its domain. */
+/* Whether a comma-separated list has the operator, by its name or its domain; and the opset from which on,
+ * which an entry "Softmax@13" says, or 0. */
 bool op_list_has(const char *names, const struct op *op);
+int op_list_since(const char *names, const struct op *op);
 
 /* Whether the node reads the value as data by some input, not as a parameter (the limits of Clip) or as the
  * statistics of BatchNormalization. Operators that are not known read all inputs as data. */

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ops/families.inc is generated from the list in src/ops/meson.build: FAMILY(math) FAMILY(arithmetic) ... */
@@ -69,15 +70,27 @@ const char *op_title(const Onnx__NodeProto *node)
     return op ? op->name : node->op_type;
 }
 
-bool op_list_has(const char *names, const struct op *op)
+/* Its entry in the list, from behind the name on; NULL: it has none. */
+static const char *find_in_list(const char *names, const struct op *op)
 {
     for (const char *at = names; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        size_t length = strcspn(at, ",");
+        size_t length = strcspn(at, ",@");
         if ((strlen(op->name) == length && strncmp(at, op->name, length) == 0) ||
             (*op->owner && strlen(op->owner) == length && strncmp(at, op->owner, length) == 0))
-            return true;
+            return at + length;
     }
-    return false;
+    return NULL;
+}
+
+bool op_list_has(const char *names, const struct op *op)
+{
+    return find_in_list(names, op) != NULL;
+}
+
+int op_list_since(const char *names, const struct op *op)
+{
+    const char *rest = find_in_list(names, op);
+    return rest && *rest == '@' ? atoi(rest + 1) : 0;
 }
 
 /* The operator with the most similar name, if it is similar enough to be meant. */

@@ -76,7 +76,7 @@ struct probe_result {
     bool started;  /* the engine could be started */
     size_t n_ops;
     struct probe_op *ops;
-    const char *declared; /* operators that the engine itself says it has, "A,B"; NULL: it does not say */
+    const char *declared; /* operators that the engine itself says it has, "A,B@13"; NULL: it does not say */
     dtype_set types;      /* element types that it says it computes with; 0: it does not say */
 };
 

@@ -346,27 +346,30 @@ void probe_support_free(struct probe_support *support)
     free(support);
 }
 
-/* Whether the engine says that it lacks the operator, or this element type. */
-static bool disclaims(const struct probe_result *result, const struct op *op, enum dtype type)
+/* At which opsets the engine says that it lacks the operator for this element type. */
+static uint32_t disclaimed(const struct probe_result *result, const struct op *op, enum dtype type)
 {
-    return (result->declared && !op_list_has(result->declared, op)) ||
-           (result->types && !dtype_in(type, result->types));
+    if ((result->declared && !op_list_has(result->declared, op)) ||
+        (result->types && !dtype_in(type, result->types)))
+        return UINT32_MAX;
+    int before = op_list_since(result->declared, op) - OPSET_FIRST;
+    return before <= 0 ? 0 : before >= PROBE_OPSETS ? UINT32_MAX : (UINT32_C(1) << before) - 1;
 }
 
 /* At which opsets it lacks what was tried. What was not is as the opset before where the engine declares what
- * it has, as operators change at few opsets; else it is there. none: it says that it has it at no opset. */
-static uint32_t lacking_opsets(const struct probe_op *op, enum dtype type, bool declares, bool none)
+ * it has, as operators change at few opsets; else it is there. said: at which it says so itself. */
+static uint32_t lacking_opsets(const struct probe_op *op, enum dtype type, bool declares, uint32_t said)
 {
-    uint32_t unsupported = none ? UINT32_MAX : 0, other = 0;
+    uint32_t unsupported = said, other = 0;
     for (size_t i = 0; op && i < op->n_rows; i++)
         for (int k = 0; op->rows[i].type == type && k < PROBE_OPSETS; k++) {
             enum probe_answer answer = probe_answer_of_letter(op->rows[i].opsets[k]);
             unsupported |= (uint32_t)(answer == PROBE_UNSUPPORTED) << k;
             other |= (uint32_t)(answer != PROBE_UNSUPPORTED && answer != PROBE_NONE) << k;
         }
-    for (int k = 1; declares && !none && k < PROBE_OPSETS; k++)
+    for (int k = 1; declares && k < PROBE_OPSETS; k++)
         if (!((unsupported | other) >> k & 1))
-            *(unsupported >> (k - 1) & ~(other >> (k - 1)) & 1 ? &unsupported : &other) |= UINT32_C(1) << k;
+            *((unsupported & ~other & ~said) >> (k - 1) & 1 ? &unsupported : &other) |= UINT32_C(1) << k;
     return unsupported & ~other;
 }
 
@@ -384,7 +387,7 @@ void probe_support_add(struct probe_support *support, const struct probe_result 
         const struct probe_op *op = find_op(result, support->ops[i]->name);
         for (int type = 1; type < DTYPE_COUNT; type++) {
             uint32_t lacking = lacking_opsets(op, (enum dtype)type, result->declared != NULL,
-                                              disclaims(result, support->ops[i], (enum dtype)type));
+                                              disclaimed(result, support->ops[i], (enum dtype)type));
             uint32_t *all = &support->lacking[i][type];
             *all = support->engines ? *all & lacking : lacking;
         }

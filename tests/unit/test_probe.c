@@ -226,7 +226,8 @@ static void test_support(void **state)
 static void test_declared(void **state)
 {
     (void)state;
-    const struct op *relu = op_find("Relu"), *abs = op_find("Abs"), *neg = op_find("Neg");
+    const struct op *relu = op_find("Relu"), *abs = op_find("Abs"), *neg = op_find("Neg"),
+                    *root = op_find("Sqrt");
     struct probe_row rows[] = {{.type = DTYPE_FLOAT}, {.type = DTYPE_DOUBLE}};
     struct probe_op ops[] = {{.name = "Relu", .family = "unary", .n_rows = 1, .rows = rows},
                              {.name = "Neg", .family = "unary", .n_rows = 1, .rows = rows + 1}};
@@ -239,7 +240,7 @@ static void test_declared(void **state)
                                 .name = "e",
                                 .n_ops = 2,
                                 .ops = ops,
-                                .declared = "Relu",
+                                .declared = "Relu,Sqrt@13",
                                 .types = DTYPE_BIT(DTYPE_FLOAT)},
                         result;
     struct probe_support *support = probe_support_new();
@@ -253,8 +254,10 @@ static void test_declared(void **state)
     arena_release(&result.arena);
     str_release(&text);
     static const bool lacking[] = {true, true, false, false};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(probe_lacks(support, relu, DTYPE_FLOAT, OPSET_FIRST + i), lacking[i]);
+        assert_int_equal(probe_lacks(support, root, DTYPE_FLOAT, OPSET_FIRST + i), OPSET_FIRST + i < 13);
+    }
     assert_true(
         probe_lacks(support, relu, DTYPE_INT32, OPSET_FIRST + 2)); /* a type that it does not declare */
     assert_true(probe_lacks(support, abs, DTYPE_FLOAT, OPSET_FIRST + 2));   /* an operator */

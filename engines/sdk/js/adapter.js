@@ -4,7 +4,7 @@
  *
  *     name        "tfjs"
  *     knobs       [{name, values, value, help, kind, plain}]; `value` is the default, `kind` one of KIND
- *     operators   names of the operators that it supports; empty: not known beforehand
+ *     operators   names of the operators that it supports ("Softmax@13": from opset 13 on); empty: not known beforehand
  *     types       ONNX's numbers of the element types that it computes with; empty: not known beforehand
  *     start(knobs)            opens the library and returns its version; `knobs` is an object of values by name
  *     load({data, path, outputs, trace})   makes a session from the bytes of a model or from a file; may return

@@ -8,7 +8,7 @@ An adapter is a subclass of Engine and a call of serve():
     class Mine(Engine):
         name = "mine"
         knobs = [Knob("mode", "fast|exact", "fast", "how sums are computed")]
-        operators = ["Relu", "Add"]      # Assay generates models of these alone,
+        operators = ["Relu", "Add"]      # Assay generates models of these alone ("Softmax@13": from opset 13 on),
         types = [1, 7]                   # of these element types: float32 and int64
 
         def start(self, knobs):          # once: opens the library, returns its version

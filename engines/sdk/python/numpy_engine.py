@@ -36,8 +36,6 @@ def sigmoid(node, opset, x):
 
 def softmax(node, opset, x):
     want_floats(x)
-    if opset < 13:
-        raise Unsupported(f"Softmax of opset {opset}")                # which makes a matrix of its input
     if not x.size:
         return x
     axis = node.attributes.get("axis", -1)
@@ -80,8 +78,6 @@ def concat(node, opset, *arrays):
 
 
 def reduce_sum(node, opset, x, axes=None):
-    if opset < 13:
-        raise Unsupported(f"ReduceSum of opset {opset}")              # where axes are an attribute
     if axes is None or axes.size == 0:
         if node.attributes.get("noop_with_empty_axes", 0):
             return x
@@ -103,10 +99,13 @@ OPERATORS = {
 }
 
 
+SINCE = {"ReduceSum": 13, "Softmax": 13}                              # the opset from which on it has them
+
+
 class NumpyEngine(Engine):
     name = "numpy"
     knobs = [Knob("errors", "ignore|warn", "ignore", "what numpy writes to stderr about NaN and overflow", SCHEDULE)]
-    operators = sorted(OPERATORS)
+    operators = [f"{name}@{SINCE[name]}" if name in SINCE else name for name in sorted(OPERATORS)]
     types = sorted(TYPES)
 
     def start(self, knobs):
@@ -117,6 +116,8 @@ class NumpyEngine(Engine):
         for node in model.graph.nodes:
             if node.domain not in ("", "ai.onnx") or node.op_type not in OPERATORS:
                 raise Unsupported(f"operator {node.op_type}")
+            if model.opset < SINCE.get(node.op_type, 0):
+                raise Unsupported(f"{node.op_type} of opset {model.opset}")
         self.model, self.steps = model, []
         self.weights = {name: to_array(tensor) for name, tensor in model.graph.initializers.items()}
 
