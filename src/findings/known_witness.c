@@ -67,7 +67,8 @@ void witness_write(struct str *out, const struct folder *campaign, const struct 
 {
     enum verdict_kind kind;
     bool made = !text_starts(stored->recipe, of_case) && strlen(stored->recipe) < WITNESS_SIZE;
-    bool again = verdict_parse(stored->kind, &kind) && verdict_row(kind)->kin != KIN_OTHER;
+    bool again = verdict_parse(stored->kind, &kind) && verdict_row(kind)->kin != KIN_OTHER &&
+                 !verdict_is(kind, CLASS_UNSTABLE);
     if (again && !write_case(out, campaign, stored) && made)
         str_printf(out, "%s %s%s", stored->kind, of_recipe, stored->recipe);
 }

@@ -529,6 +529,29 @@ static void an_issue_needs_its_witness(void **state)
     known_release(&known);
 }
 
+/* What has no bundle has its recipe as the witness, unless running that once shows nothing. */
+static void witnesses_are_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *recipe, *witness;
+    } rows[] = {
+        {"wrong", "plan seed=1", "wrong recipe plan seed=1"},
+        {"crash", "plan seed=1 | rule", "crash recipe plan seed=1 | rule"},
+        {"nondeterministic", "plan seed=1", ""},
+        {"hang", "plan seed=1", ""},
+        {"wrong", "case cases/one", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stored stored = {.kind = rows[i].kind, .recipe = rows[i].recipe, .bundle = ""};
+        struct str text;
+        str_init(&text);
+        witness_write(&text, NULL, &stored);
+        assert_string_equal(text.data, rows[i].witness);
+        str_release(&text);
+    }
+}
+
 /* A witness makes its case again, and whatever stands there is refused or read, and nothing else. */
 static void witnesses_are_read(void **state)
 {
@@ -569,6 +592,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wide_cause_is_muted_as_it_failed),
         cmocka_unit_test(an_issue_needs_its_witness),
+        cmocka_unit_test(witnesses_are_written),
         cmocka_unit_test(witnesses_are_read),
         cmocka_unit_test(what_is_malformed_is_refused_with_its_line),
         cmocka_unit_test(conditions_hold_or_not),
