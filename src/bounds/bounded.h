@@ -91,6 +91,16 @@ static inline double bounded_likely(const struct bounded *b, size_t i)
  */
 void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely);
 
+/* Results of a kernel in double, before the last rounding; hard and likely NULL: they are exact, or nobody
+ * looks at their bounds. */
+struct bounded_row {
+    size_t count;
+    const double *value, *hard, *likely;
+};
+
+/* bounded_put for the elements from `first` on, in a fraction of its time where they are ordinary float32. */
+void bounded_put_row(struct bounded *b, size_t first, const struct bounded_row *row);
+
 /*
  * The part of a float's hard bound that bounded_put adds for the reference, which rounds to long double:
  * where the bound counts a rounding of the engine, the reference makes at most a few. A 256th in float64,

@@ -10,6 +10,8 @@ enum {
     SMALL = 1 << 14,       /* products below which packing costs more than it saves */
     EFFORT = 1 << 24,      /* terms of large contractions that are looked at one by one */
     PANEL = (1 << 22) / 2, /* elements of one packed matrix: 16 MB */
+    STRIP = 1 << 18,       /* elements of B at a time, where that leaves enough columns */
+    COLUMNS = 256,         /* which are enough */
 };
 
 struct operand operand_of(const struct bounded *b)
@@ -426,40 +428,39 @@ struct blocks {
     size_t mb, nb; /* rows of A and columns of B at a time */
     size_t effort; /* terms that may still be looked at one by one */
     struct panel a, b, out;
+    struct panel ready; /* what B is a view of, where it reads elements several times; NULL otherwise */
 };
 
-static double part_of_a(const struct operand *o, enum part part, size_t i)
+/* All parts of element `at` of A, to place `to` of the panel. */
+static void pack_one_a(const struct blocks *s, size_t at, size_t to)
 {
-    double v = (double)o->value[i];
-    switch (part) {
-    case VALUE:
-        return v;
-    case HARD:
-        return fabs(v);
-    case LIKELY:
-        return v * v;
-    case HARD_A:
-        return bound_at(o->hard, i);
-    default:
-        return bound_at(o->likely, i) * bound_at(o->likely, i);
-    }
+    const struct operand *o = s->c->a.of;
+    double v = (double)o->value[at];
+    s->a.part[VALUE][to] = v;
+    if (s->exact)
+        return;
+    s->a.part[HARD][to] = fabs(v);
+    s->a.part[LIKELY][to] = v * v;
+    if (!s->a_bounds)
+        return;
+    s->a.part[HARD_A][to] = o->hard[at];
+    s->a.part[LIKELY_A][to] = o->likely[at] * o->likely[at];
 }
 
-static double part_of_b(const struct blocks *s, const struct operand *o, enum part part, size_t i)
+/* The same of B, into a panel or, at its own place, into `ready`. */
+static void pack_one_b(const struct blocks *s, const struct panel *panel, size_t at, size_t to)
 {
-    double v = (double)o->value[i], h = bound_at(o->hard, i), l = bound_at(o->likely, i);
-    switch (part) {
-    case VALUE:
-        return v;
-    case HARD:
-        return h * (1 + s->gamma) + s->gamma * fabs(v);
-    case LIKELY:
-        return l * l + s->c2 * v * v;
-    case HARD_A:
-        return (fabs(v) + h) * (1 + s->gamma);
-    default:
-        return v * v + l * l;
-    }
+    const struct operand *o = s->c->b.of;
+    double v = (double)o->value[at], h = bound_at(o->hard, at), l = bound_at(o->likely, at);
+    panel->part[VALUE][to] = v;
+    if (s->exact)
+        return;
+    panel->part[HARD][to] = h * (1 + s->gamma) + s->gamma * fabs(v);
+    panel->part[LIKELY][to] = l * l + s->c2 * v * v;
+    if (!s->a_bounds)
+        return;
+    panel->part[HARD_A][to] = (fabs(v) + h) * (1 + s->gamma);
+    panel->part[LIKELY_A][to] = v * v + l * l;
 }
 
 static bool part_used(const struct blocks *s, int part)
@@ -470,19 +471,25 @@ static bool part_used(const struct blocks *s, int part)
 static void pack_a(struct blocks *s, size_t from, size_t rows)
 {
     const struct contraction *c = s->c;
-    for (int part = 0; part < PARTS; part++)
-        for (size_t i = 0; part_used(s, part) && i < rows; i++)
-            for (size_t k = 0; k < c->k; k++)
-                s->a.part[part][i * c->k + k] = part_of_a(c->a.of, (enum part)part, at_a(c, from + i, k));
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < c->k; k++)
+            pack_one_a(s, at_a(c, from + i, k), i * c->k + k);
 }
 
 static void pack_b(struct blocks *s, size_t from, size_t cols)
 {
     const struct contraction *c = s->c;
-    for (int part = 0; part < PARTS; part++)
-        for (size_t k = 0; part_used(s, part) && k < c->k; k++)
+    const size_t *at = c->b.cols + from;
+    for (size_t k = 0; k < c->k && !s->ready.part[VALUE]; k++)
+        for (size_t j = 0; j < cols; j++)
+            pack_one_b(s, &s->b, at_b(c, k, from + j), k * cols + j);
+    for (int part = 0; part < PARTS && s->ready.part[VALUE]; part++)
+        for (size_t k = 0; part_used(s, part) && k < c->k; k++) {
+            const double *in = s->ready.part[part] + c->b.rows[k];
+            double *out = s->b.part[part] + k * cols;
             for (size_t j = 0; j < cols; j++)
-                s->b.part[part][k * cols + j] = part_of_b(s, c->b.of, (enum part)part, at_b(c, k, from + j));
+                out[j] = in[at[j]];
+        }
 }
 
 static void multiply(struct blocks *s, size_t rows, size_t cols)
@@ -520,6 +527,69 @@ static struct number settle_block(struct blocks *s, size_t i, size_t j, size_t a
     return follow(c, i, j, sum, size, size, false);
 }
 
+enum { ROW = 256 }; /* sums that are settled at once */
+
+struct row {
+    double value[ROW], hard[ROW], likely[ROW];
+};
+
+/* What the epilogue adds to sums, as follow does. */
+static void add_row(const struct blocks *s, size_t i, size_t j, size_t count, struct row *row)
+{
+    const struct contraction *c = s->c;
+    const struct epilogue *e = c->then;
+    double unit = unit_of(c->type), u = c->roundings * unit, v = sqrt(c->roundings) * unit;
+    for (size_t q = 0; q < count; q++) {
+        size_t at = e->rows[i] + e->cols[j + q];
+        double added = (double)e->c->value[at], more = bounded_hard(e->c, at), l = bounded_likely(e->c, at);
+        double size = fabs(added) + more;
+        row->value[q] += added;
+        row->hard[q] += more + u * size;
+        row->likely[q] = sqrt(row->likely[q] * row->likely[q] + l * l + v * size * (v * size));
+    }
+}
+
+/* False where some sum is no number, or may pass the largest number on the way: then they are settled one by
+ * one. */
+static bool settle_row(const struct blocks *s, size_t i, size_t j, size_t at, size_t count, struct row *row)
+{
+    const struct contraction *c = s->c;
+    double highest = (double)dtype_highest(c->type) / 2,
+           lost = c->roundings * (double)contract_underflow(c->type);
+    double to_size = s->gamma > 0 ? 1 / s->gamma : 1;
+    bool ordinary = true;
+    for (size_t q = 0; q < count; q++) {
+        double v = s->out.part[VALUE][at + q];
+        row->value[q] = v;
+        row->hard[q] = s->exact ? 0 : s->out.part[HARD][at + q] + lost;
+        row->likely[q] = s->exact ? 0 : sqrt(s->out.part[LIKELY][at + q] + s->c2 * v * v / 9);
+    }
+    if (c->then && c->then->c)
+        add_row(s, i, j, count, row);
+    for (size_t q = 0; q < count; q++) {
+        double size = fabs(row->value[q]) + row->hard[q] * to_size;
+        ordinary &= size < highest;
+        row->likely[q] = row->likely[q] <= row->hard[q] ? row->likely[q] : row->hard[q];
+    }
+    return ordinary;
+}
+
+static void give_row(struct blocks *s, size_t i, size_t j, size_t at, size_t count)
+{
+    const struct contraction *c = s->c;
+    const struct epilogue *e = c->then;
+    struct row row;
+    if (c->row && dtype_is_float(c->type) && (!e || (e->alpha == 1 && e->beta == 1)) &&
+        settle_row(s, i, j, at, count, &row)) {
+        c->row(c->context, i, j,
+               &(struct bounded_row){count, row.value, s->exact ? NULL : row.hard,
+                                     s->exact ? NULL : row.likely});
+        return;
+    }
+    for (size_t q = 0; q < count; q++)
+        c->sink(c->context, i, j + q, settle_block(s, i, j + q, at + q));
+}
+
 static void run_blocks(struct blocks *s)
 {
     const struct contraction *c = s->c;
@@ -531,8 +601,8 @@ static void run_blocks(struct blocks *s)
             pack_b(s, j, cols);
             multiply(s, rows, cols);
             for (size_t r = 0; r < rows; r++)
-                for (size_t q = 0; q < cols; q++)
-                    c->sink(c->context, i + r, j + q, settle_block(s, i + r, j + q, r * cols + q));
+                for (size_t q = 0; q < cols; q += ROW)
+                    give_row(s, i + r, j + q, r * cols + q, cols - q < ROW ? cols - q : ROW);
         }
     }
 }
@@ -555,6 +625,28 @@ static void panel_release(struct panel *p)
         free(p->part[part]);
 }
 
+static size_t largest_of(const size_t *table, size_t count)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = table[i] > largest ? table[i] : largest;
+    return largest;
+}
+
+/* Windows overlap, and several blocks of rows read B: its elements are made ready once for all of these. */
+static int make_ready(struct blocks *s, struct error *err)
+{
+    const struct contraction *c = s->c;
+    size_t span = largest_of(c->b.rows, c->k) + largest_of(c->b.cols, c->n) + 1;
+    if ((double)span * 2 > (double)c->k * (double)c->n * (double)((c->m + s->mb - 1) / s->mb))
+        return 0;
+    if (panel_alloc(s, &s->ready, span, false, err))
+        return -1;
+    for (size_t i = 0; i < span; i++)
+        pack_one_b(s, &s->ready, c->b.base + i, i);
+    return 0;
+}
+
 static size_t clamp_block(size_t wanted, size_t count)
 {
     return wanted == 0 ? 1 : wanted < count ? wanted : count;
@@ -575,10 +667,11 @@ static int contract_blocks(const struct contraction *c, bool exact, struct error
     s.gamma = (steps - 1) * u;
     s.c2 = steps * u * u;
     s.mb = clamp_block(PANEL / c->k, c->m);
-    s.nb = clamp_block(PANEL / (c->k > s.mb ? c->k : s.mb), c->n);
+    size_t longer = c->k > s.mb ? c->k : s.mb;
+    s.nb = clamp_block(STRIP / longer >= COLUMNS ? STRIP / longer : PANEL / longer, c->n);
     int result = -1;
-    if (panel_alloc(&s, &s.a, s.mb * c->k, false, err) || panel_alloc(&s, &s.b, c->k * s.nb, false, err) ||
-        panel_alloc(&s, &s.out, s.mb * s.nb, true, err))
+    if (make_ready(&s, err) || panel_alloc(&s, &s.a, s.mb * c->k, false, err) ||
+        panel_alloc(&s, &s.b, c->k * s.nb, false, err) || panel_alloc(&s, &s.out, s.mb * s.nb, true, err))
         goto out;
     contract_on_one_thread();
     run_blocks(&s);
@@ -587,6 +680,7 @@ out:
     panel_release(&s.a);
     panel_release(&s.b);
     panel_release(&s.out);
+    panel_release(&s.ready);
     return result;
 }
 

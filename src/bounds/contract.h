@@ -50,6 +50,10 @@ struct view {
  * bounded_put or number_put adds when the sink stores it. */
 typedef void contract_sink(void *context, size_t i, size_t j, struct number sum);
 
+/* Receives sums of row i, from column j on, at once: where all of them are ordinary numbers. Their likely
+ * error is at most the hard one. */
+typedef void contract_row(void *context, size_t i, size_t j, const struct bounded_row *sums);
+
 /* What is done to each sum before the sink gets it: y = alpha * sum + beta * c[rows[i] + cols[j]], as in Gemm
  * or for a bias. */
 struct epilogue {
@@ -70,6 +74,7 @@ struct contraction {
     const struct epilogue *then; /* NULL: none */
     bool unbounded;              /* nobody looks at the bounds of the sums: they may be 0 */
     contract_sink *sink;
+    contract_row *row; /* NULL: each sum goes to the sink */
     void *context;
 };
 

@@ -450,18 +450,70 @@ static void keep_extremes(struct verdict *verdict, const struct bounded *expecte
     verdict->visible = visible > verdict->visible ? visible : verdict->visible;
 }
 
-static void judge_elements(struct verdict *verdict, size_t output, const struct bounded *expected,
-                           const struct tensor *got)
+/* What judging some elements one by one would give, where all are well within their bounds. */
+struct plain_row {
+    double factor, deviations; /* the largest */
+    size_t worst;              /* has the largest factor */
+    double value, error, passes;
+};
+
+/* Judges float32 in double. False unless all elements are finite and well within finite bounds. */
+static bool judge_floats(struct plain_row *row, const struct bounded *expected, const struct tensor *got,
+                         size_t first, size_t count)
 {
-    struct extremes extremes = {0};
-    for (size_t i = 0; i < expected->count; i++) {
+    const double within = 1 - 0x1p-20; /* nearer to a bound the last bits may matter */
+    bool plain = true;
+    *row = (struct plain_row){.worst = first};
+    for (size_t i = first; i < first + count; i++) {
+        float is;
+        memcpy(&is, (const char *)got->data + i * sizeof is, sizeof is);
+        double want = (double)expected->value[i], hard = bounded_hard(expected, i),
+               likely = bounded_likely(expected, i), error = fabs(want - (double)is);
+        double factor = error > 0 ? error / hard : 0, deviations = error > 0 ? error / likely : 0;
+        plain &= isfinite(want) && isfinite(error) && isfinite(hard) && factor <= within &&
+                 deviations <= VERDICT_DEVIATIONS * within;
+        row->worst = factor > row->factor ? i : row->worst;
+        row->factor = fmax(row->factor, factor);
+        row->deviations = fmax(row->deviations, deviations);
+        row->value = fmax(row->value, fabs(want));
+        row->error = fmax(row->error, error);
+        row->passes = fmax(row->passes, passes(hard, likely));
+    }
+    return plain;
+}
+
+static void add_row(struct verdict *verdict, size_t output, const struct bounded *expected,
+                    const struct tensor *got, const struct plain_row *row, size_t count,
+                    struct extremes *extremes)
+{
+    size_t worst = row->worst;
+    verdict->total += count;
+    verdict->judged += count;
+    extremes->value = fmaxl(extremes->value, row->value);
+    extremes->error = fmaxl(extremes->error, row->error);
+    extremes->passes = fmax(extremes->passes, row->passes);
+    if (row->factor > verdict->factor) {
+        verdict->output = output;
+        verdict->element = worst;
+        verdict->expected = expected->value[worst];
+        verdict->got = tensor_get(got, worst);
+        verdict->hard = bounded_hard(expected, worst);
+        verdict->factor = row->factor;
+    }
+    verdict->deviations = fmax(verdict->deviations, row->deviations);
+}
+
+static void judge_one_by_one(struct verdict *verdict, size_t output, const struct bounded *expected,
+                             const struct tensor *got, size_t first, size_t count, struct extremes *extremes)
+{
+    for (size_t i = first; i < first + count; i++) {
         long double value = tensor_get(got, i);
         struct reading now =
             read_element(expected->value[i], bounded_hard(expected, i), bounded_likely(expected, i), value);
         count_element(verdict, now.kind);
         if (verdict_is(now.kind, CLASS_UNJUDGED))
             continue;
-        note_extremes(&extremes, expected->value[i], bounded_hard(expected, i), bounded_likely(expected, i),
+        note_extremes(extremes, expected->value[i], bounded_hard(expected, i), bounded_likely(expected, i),
                       value);
         if (is_worse(&now, verdict)) {
             verdict->kind = now.kind;
@@ -475,6 +527,22 @@ static void judge_elements(struct verdict *verdict, size_t output, const struct 
             verdict->factor = now.factor;
         if (now.deviations > verdict->deviations)
             verdict->deviations = now.deviations;
+    }
+}
+
+static void judge_elements(struct verdict *verdict, size_t output, const struct bounded *expected,
+                           const struct tensor *got)
+{
+    enum { ROW = 256 };
+    struct extremes extremes = {0};
+    struct plain_row row;
+    for (size_t first = 0, count; first < expected->count; first += count) {
+        count = expected->count - first < ROW ? expected->count - first : ROW;
+        if (expected->type == DTYPE_FLOAT && verdict->kind == VERDICT_AGREES &&
+            judge_floats(&row, expected, got, first, count))
+            add_row(verdict, output, expected, got, &row, count, &extremes);
+        else
+            judge_one_by_one(verdict, output, expected, got, first, count, &extremes);
     }
     keep_extremes(verdict, expected, &extremes);
 }

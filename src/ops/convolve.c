@@ -221,6 +221,19 @@ static void put_plane(void *context, size_t i, size_t j, struct number sum)
     number_put(c->out, p->base + i * p->area + j, sum);
 }
 
+static void put_planes(void *context, size_t i, size_t j, const struct bounded_row *sums)
+{
+    const struct plane *p = context;
+    if (!p->winograd.hard) {
+        bounded_put_row(p->c->out, p->base + i * p->area + j, sums);
+        return;
+    }
+    for (size_t q = 0; q < sums->count; q++)
+        put_plane(context, i, j + q,
+                  (struct number){sums->value[q], sums->hard ? sums->hard[q] : 0,
+                                  sums->hard ? sums->likely[q] : 0});
+}
+
 /* Offset tables, the same for every sample and group. */
 struct tables {
     size_t *weight_rows, *weight_cols, *image_rows, *image_cols, *bias_rows, *bias_cols;
@@ -326,6 +339,7 @@ static int convolve_group(const struct tables *t, const struct operand *weights,
     struct epilogue bias = {1, 1, c->bias, t->bias_rows + plane->first, t->bias_cols};
     sums.then = &bias;
     sums.sink = put_plane;
+    sums.row = put_planes;
     sums.context = plane;
     return contract(&sums, err);
 }

@@ -60,6 +60,12 @@ static void put_sum(void *context, size_t i, size_t j, struct number sum)
     number_put(t->out, t->base + i * t->columns + j, sum);
 }
 
+static void put_sums(void *context, size_t i, size_t j, const struct bounded_row *sums)
+{
+    struct target *t = context;
+    bounded_put_row(t->out, t->base + i * t->columns + j, sums);
+}
+
 /* Offsets of the batch's matrices in an operand whose own leading dims broadcast to it. */
 static struct strides batch_strides(const struct shape *operand, const struct shape *batch)
 {
@@ -90,6 +96,7 @@ static int product_run(const struct product *p, const struct bounded *a, const s
         c.unbounded = p->unbounded;
         c.then = then;
         c.sink = put_sum;
+        c.row = put_sums;
         c.context = &target;
         result = contract(&c, err);
         target.base += p->m * p->n;
@@ -318,6 +325,7 @@ static int gemm_run(struct op_call *call, struct bounded *out, size_t k)
         c.b = (struct view){&right, 0, tables[B_INNER], tables[B_COLS]};
         c.then = &then;
         c.sink = put_gemm;
+        c.row = put_sums;
         c.context = &target;
         result = contract(&c, call->err);
     }

@@ -320,6 +320,77 @@ static void sums_of_one_operand_may_overflow(void **state)
     assert_true(strays(0, most / 1.5L, 0));
 }
 
+static void put_row(void *context, size_t i, size_t j, const struct bounded_row *sums)
+{
+    struct bounded *out = context;
+    bounded_put_row(out, i * (size_t)out->shape.dims[1] + j, sums);
+}
+
+static void put_one(void *context, size_t i, size_t j, struct number sum)
+{
+    struct bounded *out = context;
+    number_put(out, i * (size_t)out->shape.dims[1] + j, sum);
+}
+
+/* A product of random matrices, and a row and a column with numbers that are out of the ordinary. */
+static struct bounded stored(struct bounded *a, struct bounded *b, const struct bounded *bias, bool rows)
+{
+    size_t m = (size_t)a->shape.dims[0], k = (size_t)a->shape.dims[1], n = (size_t)b->shape.dims[1];
+    struct bounded out = make((int64_t)m, (int64_t)n, a->type);
+    struct operand left = operand_of(a), right = operand_of(b);
+    size_t *by_k = offsets_linear(m > k ? m : k, k, NULL), *by_n = offsets_linear(k > m ? k : m, n, NULL);
+    size_t *ones = offsets_linear(k > n ? k : n, 1, NULL), *zeros = offsets_linear(m, 0, NULL);
+    struct epilogue then = {1, 1, bias, zeros, ones};
+    struct contraction c = {.type = a->type, .m = m, .n = n, .k = k, .roundings = (double)k, .then = &then};
+    c.a = (struct view){&left, 0, by_k, ones};
+    c.b = (struct view){&right, 0, by_n, ones};
+    c.sink = put_one;
+    c.row = rows ? put_row : NULL;
+    c.context = &out;
+    assert_int_equal(contract(&c, NULL), 0);
+    free(by_k);
+    free(by_n);
+    free(ones);
+    free(zeros);
+    return out;
+}
+
+static void assert_near(double x, double y)
+{
+    assert_true(x == y || fabs(x - y) <= 0x1p-40 * fmax(fabs(x), fabs(y)));
+}
+
+static void rows_are_stored_as_single_sums_are(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = {DTYPE_FLOAT, DTYPE_FLOAT16};
+    for (int round = 0; round < 8; round++) {
+        struct bounded a = make_random(37, 70, 11, round & 1, round & 2 ? 1e-3L : 0);
+        struct bounded b = make_random(70, 300, 12, round & 1, 0),
+                       bias = make_random(1, 300, 13, false, 1e-6L);
+        a.type = b.type = bias.type = types[round >> 2];
+        bounded_put(&a, 0, 0x1p120L, 0, 0);
+        bounded_put(&a, 70, 0x1p-130L, 0, 0);
+        bounded_put(&b, 5, NAN, 0, 0);
+        bounded_put(&b, 7, INFINITY, 0, 0);
+        struct bounded one = stored(&a, &b, &bias, false), row = stored(&a, &b, &bias, true);
+        for (size_t i = 0; i < one.count; i++) {
+            assert_true(isnan(one.value[i]) ? isnan(row.value[i])
+                        : isfinite(one.value[i])
+                            ? !(fabsl(one.value[i] - row.value[i]) > 0x1p-20L * bounded_hard(&one, i))
+                            : one.value[i] == row.value[i]);
+            assert_near(bounded_hard(&one, i), bounded_hard(&row, i));
+            assert_true(bounded_hard(&row, i) >= bounded_hard(&one, i) * (1 - 0x1p-48));
+            assert_near(bounded_likely(&one, i), bounded_likely(&row, i));
+        }
+        bounded_release(&one);
+        bounded_release(&row);
+        bounded_release(&a);
+        bounded_release(&b);
+        bounded_release(&bias);
+    }
+}
+
 static void empty_sums_are_zero(void **state)
 {
     (void)state;
@@ -340,6 +411,7 @@ int main(void)
         cmocka_unit_test(infinities_and_nan_decide),
         cmocka_unit_test(an_infinity_times_what_may_be_zero_is_undecided),
         cmocka_unit_test(sums_of_one_operand_may_overflow),
+        cmocka_unit_test(rows_are_stored_as_single_sums_are),
         cmocka_unit_test(empty_sums_are_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
