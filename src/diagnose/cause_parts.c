@@ -335,6 +335,10 @@ void cause_constant(struct str *out, const struct cause_subject *subject)
 void cause_stack(struct str *out, const struct cause_subject *subject)
 {
     str_add(out, subject->evidence->stack);
+    if (text_equal(subject->evidence->stack, EVIDENCE_HEAP)) {
+        str_add(out, " of ");
+        cause_kind(out, subject);
+    }
 }
 
 void cause_operators(struct str *out, const struct cause_subject *subject)

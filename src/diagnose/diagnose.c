@@ -269,7 +269,10 @@ static void note_stack(const struct trial_done *done, struct finding_evidence *e
     if (!verdict_is(done->judgement.verdicts[0].kind, CLASS_DEATH) || !result->log)
         return;
     str_init(&stack);
-    message_frames(&stack, result->log, FRAMES, true);
+    if (message_heap_damaged(result->log))
+        str_add(&stack, EVIDENCE_HEAP);
+    else
+        message_frames(&stack, result->log, FRAMES, true);
     evidence->stack = arena_strdup(&evidence->arena, stack.data);
     str_release(&stack);
 }

@@ -66,7 +66,8 @@ struct finding_evidence {
     const char *spoiler;   /* the operator that overwrites what others read, too, "ScatterND" */
     const char *wanted;    /* the right element type of the first output that has a wrong one, "int32" */
     const char *made;      /* the element type that came in the place of the right one, "float32" */
-    const char *stack;     /* of a crash, the innermost frames in the engine's libraries (judge/message.h) */
+    const char *stack;     /* of a crash, the innermost frames in the engine's libraries (judge/message.h), or
+                              EVIDENCE_HEAP, as where that is noticed is chance */
     /* Of a model of several nodes: the signature of the first node that is at fault by itself
      * (diagnose/single_node.h); all else is then about that node alone. */
     const char *alone;
@@ -74,6 +75,8 @@ struct finding_evidence {
     const char *shared; /* an operator of which the case fails alike (diagnose/mates.h); "" where none is
                            before `main` in the table */
 };
+
+#define EVIDENCE_HEAP "damaged heap"
 
 /* Nothing found yet. The caller releases it. */
 void evidence_init(struct finding_evidence *evidence);

@@ -302,6 +302,26 @@ void message_frames(struct str *out, const char *log, size_t count, bool places)
     }
 }
 
+bool message_heap_damaged(const char *log)
+{
+    /* How glibc's messages of malloc_printerr begin. */
+    static const char *const words[] = {"double free or corruption",
+                                        "corrupted size vs. prev_size",
+                                        "corrupted double-linked list",
+                                        "free(): ",
+                                        "malloc(): ",
+                                        "realloc(): ",
+                                        "munmap_chunk(): ",
+                                        "malloc_consolidate(): ",
+                                        "unaligned tcache chunk"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = strstr(log, words[i]);
+        if (at && (at == log || at[-1] == '\n'))
+            return true;
+    }
+    return false;
+}
+
 void message_stack(struct str *out, const char *log, size_t lines)
 {
     const char *line = strstr(log, "stack of the engine\n");

@@ -31,6 +31,10 @@ size_t message_length(const char *message);
  */
 void message_frames(struct str *out, const char *log, size_t count, bool places);
 
+/* Whether the C library's allocator ended the engine because memory was damaged earlier: the stack then tells
+ * where that was noticed, which differs from case to case. */
+bool message_heap_damaged(const char *log);
+
 /* Appends the stack itself, one line for each frame in the engine's own libraries, without this machine's
  * folders and addresses: "libx.so(+0x1f)". */
 void message_stack(struct str *out, const char *log, size_t lines);

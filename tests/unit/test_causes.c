@@ -608,8 +608,16 @@ static void test_one_stack(void **state)
     static const struct row two[] = {
         {"crash|onnxruntime|Einsum|any||", "{\"stack\": \"libonnxruntime.so+0x1f\"}"},
         {"crash|onnxruntime|Einsum|any||", "{\"stack\": \"libonnxruntime.so+0x3f\"}"},
+        {"crash|opencv|Einsum|any||f<g", "{\"stack\": \"damaged heap\", \"main\": \"Einsum\"}"},
+        {"crash|opencv|Gather|any||f<g", "{\"stack\": \"damaged heap\", \"main\": \"Gather\"}"},
+    };
+    /* Where damaged memory is noticed is chance. */
+    static const struct row heap[] = {
+        {"crash|opencv|Gather|any||f<g", "{\"stack\": \"damaged heap\", \"main\": \"Gather\"}"},
+        {"crash|opencv|Gather|any empty||h", "{\"stack\": \"damaged heap\", \"main\": \"Gather\"}"},
     };
     same(one, COUNT(one));
+    same(heap, COUNT(heap));
     apart(two, COUNT(two));
 }
 

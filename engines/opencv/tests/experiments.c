@@ -245,9 +245,8 @@ static void test_variable_weights(void **state)
     scene_close(&scene);
 }
 
-/* Where a crash ends depends on what else is in the model: the stack is that of the node alone, as all else
- * is. */
-static void test_stack_of_the_node(void **state)
+/* A write beyond its memory, which is noticed here or there: no place in the code is told. */
+static void test_damaged_heap(void **state)
 {
     (void)state;
     struct scene scene;
@@ -261,7 +260,8 @@ static void test_stack_of_the_node(void **state)
     bool crashes = *alone.stack; /* releases after 4.6.0 do not */
     if (crashes) {
         assert_string_not_equal(among.alone, "");
-        assert_string_equal(among.stack, alone.stack);
+        assert_string_equal(alone.stack, EVIDENCE_HEAP);
+        assert_string_equal(among.stack, EVIDENCE_HEAP);
     }
     evidence_release(&alone);
     evidence_release(&among);
@@ -279,7 +279,7 @@ int main(void)
                                        cmocka_unit_test(test_computed),
                                        cmocka_unit_test(test_integers),
                                        cmocka_unit_test(test_lists),
-                                       cmocka_unit_test(test_stack_of_the_node),
+                                       cmocka_unit_test(test_damaged_heap),
                                        cmocka_unit_test(test_scalars),
                                        cmocka_unit_test(test_made_lists),
                                        cmocka_unit_test(test_lists_of_indices),
