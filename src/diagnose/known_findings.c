@@ -30,15 +30,19 @@ static int identify(struct finding_facts *facts, struct store *store, const char
 {
     struct signature signature;
     struct finding_evidence evidence;
-    struct str key, cause;
+    struct str key, cause, place;
     if (!signature_parse(&signature, text)) /* of another version */
         return 0;
     str_init(&key);
     str_init(&cause);
+    str_init(&place);
     int status = evidence_load(&evidence, store, text, err);
-    if (!status)
+    if (!status) {
         cause_key(&key, &signature, &evidence, NULL);
+        cause_file(&place, &signature, &evidence);
+    }
     known_cause_text(&cause, key.data);
+    facts->place = arena_strdup(&facts->arena, place.data);
     facts->name = arena_strdup(&facts->arena, signature.name);
     facts->cause = arena_strdup(&facts->arena, cause.data);
     facts->parameter = arena_strdup(&facts->arena, evidence.parameter);
@@ -46,6 +50,7 @@ static int identify(struct finding_facts *facts, struct store *store, const char
     evidence_release(&evidence);
     str_release(&key);
     str_release(&cause);
+    str_release(&place);
     return status;
 }
 
@@ -148,15 +153,35 @@ struct cause_names {
     struct store *store;
     const char *key, *first; /* first: the finding that was named already */
     struct str *out;
-    unsigned kins; /* how the findings fail, 1 << KIN_NUMBERS ... */
+    unsigned kins;         /* how the findings fail, 1 << KIN_NUMBERS ... */
+    struct str parameters; /* those to blame, each after a blank */
+    struct str places;     /* files of the engine's source, likewise */
 };
 
-static void note_kin(struct cause_names *names, const char *signature)
+/* Adds a word to a list of words, each after a blank, that does not have it. */
+static void note_word(struct str *list, const char *text)
+{
+    struct str word, words;
+    str_init(&word);
+    str_init(&words);
+    str_add(&word, " ");
+    known_cause_text(&word, text);
+    str_printf(&words, "%s ", list->data);
+    str_add(&word, " ");
+    if (*text && !strstr(words.data, word.data))
+        str_append(list, word.data, word.length - 1);
+    str_release(&word);
+    str_release(&words);
+}
+
+static void note_facts(struct cause_names *names, const char *signature)
 {
     struct finding_facts facts;
     if (known_facts(&facts, names->store, signature, NULL))
         return;
     names->kins |= 1U << verdict_row(symptom_verdict(facts.symptom))->kin;
+    note_word(&names->parameters, facts.parameter);
+    note_word(&names->places, facts.place);
     facts_release(&facts);
 }
 
@@ -168,23 +193,10 @@ static int add_name(void *context, const struct stored *stored, struct error *er
     int status = causes_key(&key, names->store, stored, NULL, err);
     bool of_cause = !status && text_equal(key.data, names->key);
     if (of_cause)
-        note_kin(names, stored->signature);
+        note_facts(names, stored->signature);
     if (of_cause && !text_equal(stored->name, names->first))
         str_printf(names->out, " %s", stored->name);
     str_release(&key);
-    return status;
-}
-
-static int write_parameter(struct str *out, struct store *store, const char *signature, struct error *err)
-{
-    struct finding_evidence evidence;
-    int status = evidence_load(&evidence, store, signature, err);
-    if (!status && *evidence.parameter) {
-        str_add(out, "parameter = ");
-        known_cause_text(out, evidence.parameter);
-        str_add(out, "\n");
-    }
-    evidence_release(&evidence);
     return status;
 }
 
@@ -217,7 +229,9 @@ int known_write(struct str *out, struct store *store, const struct folder *campa
     struct str key;
     str_init(&key);
     int status = causes_key(&key, store, stored, NULL, err);
-    struct cause_names names = {store, key.data, stored->name, out, 0};
+    struct cause_names names = {.store = store, .key = key.data, .first = stored->name, .out = out};
+    str_init(&names.parameters);
+    str_init(&names.places);
     str_printf(out, "[%s]\nengine = %.*s\nfinding = %s", stored->name, (int)engine.length, engine.text,
                stored->name);
     if (!status)
@@ -227,8 +241,12 @@ int known_write(struct str *out, struct store *store, const struct folder *campa
     known_cause_text(out, key.data);
     str_add(out, "\n");
     write_symptoms(out, key.data, names.kins);
-    if (!status)
-        status = write_parameter(out, store, stored->signature, err);
+    if (names.parameters.length)
+        str_printf(out, "parameter =%s\n", names.parameters.data);
+    if (names.places.length)
+        str_printf(out, "place =%s\n", names.places.data);
+    str_release(&names.parameters);
+    str_release(&names.places);
     str_add(out, "cause = ");
     known_cause_text(out, because);
     str_add(out, "\n");

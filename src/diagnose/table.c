@@ -217,14 +217,31 @@ static bool is_apart(const struct signature *signature)
            verdict_row(symptom_verdict(signature->symptom))->of_forms;
 }
 
+/* What the cause is about: the finding, or the node that is at fault by itself; *alone holds it then. */
+static const struct signature *subject_of(struct cause_subject *subject, const struct signature *whole,
+                                          const struct finding_evidence *evidence, struct signature *alone)
+{
+    const struct signature *signature =
+        *evidence->alone && signature_parse(alone, evidence->alone) ? alone : whole;
+    cause_subject_init(subject, signature, evidence);
+    return signature;
+}
+
+void cause_file(struct str *out, const struct signature *whole, const struct finding_evidence *evidence)
+{
+    struct signature alone;
+    struct cause_subject subject;
+    subject_of(&subject, whole, evidence, &alone);
+    if (subject.facts & EVIDENCE(NAMES_PLACE))
+        cause_place(out, &subject);
+}
+
 void cause_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence,
                const struct cause_row *without)
 {
     struct signature alone;
     struct cause_subject subject;
-    const struct signature *signature =
-        *evidence->alone && signature_parse(&alone, evidence->alone) ? &alone : whole;
-    cause_subject_init(&subject, signature, evidence);
+    const struct signature *signature = subject_of(&subject, whole, evidence, &alone);
     for (size_t i = 0; !is_apart(signature) && i < cause_row_count(); i++)
         if (&rows[i] != without && applies(&rows[i], &subject)) {
             add_key(out, &rows[i], &subject);

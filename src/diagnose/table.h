@@ -60,6 +60,9 @@ const struct cause_row *cause_row_at(size_t number);
 void cause_key(struct str *out, const struct signature *signature, const struct finding_evidence *evidence,
                const struct cause_row *without);
 
+/* Appends the file of the engine's source that the message names; nothing where it names none. */
+void cause_file(struct str *out, const struct signature *signature, const struct finding_evidence *evidence);
+
 /* Whether a key says nothing of the symptom. */
 bool cause_is_of_any_symptom(const char *key);
 

@@ -267,6 +267,7 @@ static void init(struct finding_facts *facts)
                                     .version = "",
                                     .name = "",
                                     .cause = "",
+                                    .place = "",
                                     .parameter = "",
                                     .stage = "",
                                     .message = "",

@@ -400,9 +400,11 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     struct arena *arena = &known->arena;
     const struct {
         const char *key, **text;
-    } texts[] = {{"engine", &issue->engine},       {"cause", &issue->cause},
-                 {"case", &issue->document},       {"same-cause", &issue->same_cause},
-                 {"parameter", &issue->parameter}, {"witness", &issue->witness}};
+    } texts[] = {{"engine", &issue->engine},
+                 {"cause", &issue->cause},
+                 {"case", &issue->document},
+                 {"same-cause", &issue->same_cause},
+                 {"witness", &issue->witness}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (text_equal(key, texts[i].key)) {
             *texts[i].text = arena_strdup(arena, value);
@@ -411,6 +413,14 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     if (text_equal(key, "finding")) {
         issue->names = split(arena, value, " \t", &issue->n_names);
         return issue->n_names ? 0 : error_set(err, ERROR_FORMAT, "no names");
+    }
+    if (text_equal(key, "parameter")) {
+        issue->parameters = split(arena, value, " \t", &issue->n_parameters);
+        return 0;
+    }
+    if (text_equal(key, "place")) {
+        issue->places = split(arena, value, " \t", &issue->n_places);
+        return 0;
     }
     if (text_equal(key, "from"))
         return read_version(arena, &issue->from, value, err);
@@ -446,7 +456,8 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     return condition
                ? condition < 0 ? -1 : 0
                : error_set(err, ERROR_FORMAT,
-                           "no key '%.40s'; there are engine, finding, same-cause, parameter, witness, from, "
+                           "no key '%.40s'; there are engine, finding, same-cause, parameter, place, "
+                           "witness, from, "
                            "until, "
                            "knobs, symptom, asked, stage, signal, operators, opset, factor, expected, got, "
                            "message, cause, case and, with or "
@@ -491,7 +502,6 @@ static int begin(struct reader *reader, const char *name, int line, struct error
         .cause = "",
         .document = "",
         .same_cause = "",
-        .parameter = "",
         .witness = "",
         .from = "",
         .until = "",

@@ -119,9 +119,14 @@ struct known_issue {
     size_t n_names;
     const char **names;
     const char *same_cause; /* as known_cause_text writes it, or "" */
-    const char *parameter;  /* a finding with one of the names is another bug where another parameter is to
-                               blame; or "" */
-    const char *witness;    /* on an engine where it does not fail any more the issue does not hold; or "" */
+    /* Where there are some, a finding for which another parameter is to blame is another bug. */
+    size_t n_parameters;
+    const char **parameters;
+    /* Where there are some, a finding with the cause is another bug if the engine's message names another
+     * file of its source. */
+    size_t n_places;
+    const char **places;
+    const char *witness; /* on an engine where it does not fail any more the issue does not hold; or "" */
     size_t n_tried;
     struct known_tried *tried;
     const char *file;

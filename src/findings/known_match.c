@@ -420,15 +420,17 @@ static bool group_fits(const struct known_issue *issue, const char *text, const 
     return true;
 }
 
-/* Two bugs of an operator may have the same name. Where a parameter is to blame for the muted one, a finding
- * of that name is another bug if another parameter is to blame; until experiments have told, it does not
- * match. */
+/* Two bugs of an operator may have the same name, or come under one cause. Where a parameter is to blame for
+ * the muted one, a finding is another bug if another parameter is to blame; until experiments have told, its
+ * name alone does not match. A cause alone does not match where the engine fails at another place. */
 static bool is_named_finding(const struct known_issue *issue, const struct finding_facts *facts)
 {
     bool listed = issue->n_names && is_listed(issue->names, issue->n_names, facts->name);
-    bool other = *issue->parameter && !text_equal(issue->parameter, facts->parameter) &&
+    bool other = !is_listed(issue->parameters, issue->n_parameters, facts->parameter) &&
                  (*facts->parameter || facts->undiagnosed);
-    return (listed && !other) || (*issue->same_cause && text_equal(issue->same_cause, facts->cause));
+    bool caused = *issue->same_cause && text_equal(issue->same_cause, facts->cause) &&
+                  (!*facts->place || is_listed(issue->places, issue->n_places, facts->place));
+    return !other && (listed || caused);
 }
 
 static bool groups_fit(const struct known_issue *issue, const struct finding_facts *facts)
@@ -480,7 +482,7 @@ const char *known_misfit(const struct known_issues *known, const struct known_is
     if (!engine_fits(issue, facts))
         return "engine, from, until or knobs";
     if (known_is_of_findings(issue) && !is_named_finding(issue, facts))
-        return "finding with its parameter, and same-cause";
+        return "finding and same-cause, with their parameter and place";
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (!checks[i].fits)
             return checks[i].key;

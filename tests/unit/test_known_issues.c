@@ -419,7 +419,7 @@ static void a_muted_cause_stays_muted(void **state)
     assert_non_null(known_misfit(&known, &known.items[0], &scene.facts));
     add_diagnosed(entry.store, other, "axes", &scene.facts);
     assert_string_equal(known_misfit(&known, &known.items[0], &scene.facts),
-                        "finding with its parameter, and same-cause");
+                        "finding and same-cause, with their parameter and place");
     assert_int_equal(known_again(&known, entry.store, false, NULL), 0);
     struct str status;
     str_init(&status);
@@ -472,7 +472,8 @@ static void a_wide_cause_is_muted_as_it_failed(void **state)
 }
 
 static const char muted_text[] = "[one]\nengine = a\nfinding = wrong-resize-0123456789ab\n"
-                                 "same-cause = kernel|wrong|a|Resize|f32\nparameter = mode\n"
+                                 "same-cause = kernel|wrong|a|Resize|f32\nparameter = mode sizes\n"
+                                 "place = resize.cc upsample.cc\n"
                                  "cause = it is planted\nwitness = wrong recipe plan seed=1\n";
 
 /* An issue holds on engines on which its witness still fails. With the witness failing, another parameter of
@@ -496,6 +497,7 @@ static void an_issue_needs_its_witness(void **state)
                                   .name = "",
                                   .cause = "",
                                   .parameter = "",
+                                  .place = "",
                                   .stage = "",
                                   .message = ""};
     struct known_tried tried = {.engine = "a@1"};
@@ -522,10 +524,19 @@ static void an_issue_needs_its_witness(void **state)
     assert_non_null(known_misfit(&known, issue, &facts));
     tried.engine = ""; /* the campaign in which it was muted */
     assert_null(known_misfit(&known, issue, &facts));
-    facts.cause = "parameter|wrong|a|Resize|axes";
-    facts.parameter = "axes";
+    facts.place = "resize.cc";
+    assert_null(known_misfit(&known, issue, &facts));
+    facts.place = "other.cc"; /* another file, unless the finding is named */
+    assert_non_null(known_misfit(&known, issue, &facts));
     facts.name = issue->names[0];
-    assert_string_equal(known_misfit(&known, issue, &facts), "finding with its parameter, and same-cause");
+    assert_null(known_misfit(&known, issue, &facts));
+    facts.place = "";
+    facts.parameter = "axes";
+    assert_string_equal(known_misfit(&known, issue, &facts),
+                        "finding and same-cause, with their parameter and place");
+    facts.cause = "parameter|wrong|a|Resize|axes";
+    assert_string_equal(known_misfit(&known, issue, &facts),
+                        "finding and same-cause, with their parameter and place");
     known_release(&known);
 }
 
