@@ -1,14 +1,17 @@
 """Whether the sentences of a report.md are so: each that says something about an engine is tried, by running the case.
 
-check(folder, finding, assay, releases) gives (tried, refuted): how many claims were tried, and sentences that are not so. Tried are:
+check(folder, finding, assay, releases) gives what was tried, and what of it is not so. Tried are:
 
 - values: "gives A instead of B", "N of M elements are wrong": as a new process shows them
 - releases: every release at hand is on the line that says what it does, and "other releases were not tried" only without others
 - fusion: "wrong only where they are fused", "not when the graph is run as it is written": on the plain setting
 - "with the optimiser pass P switched off it is gone"; "the same release with S gives the expected result"
 - other engines that give the expected result, or do not
-- conditions: a cause that is cured by another value of an attribute; a constant, an infinity or NaN that the title names:
-  the case with that alone changed is right
+- conditions: a cause that is cured by other values of attributes or inputs, by leaving one out, by another element type or size; the
+  values that it is said to need besides; a constant, an infinity or NaN that the title names: the case with that alone changed is right
+
+What is said and cannot be tried here (a respelling, a change that makes the model invalid) is counted as untried. planted(case) are
+reports with a false sentence in place of a true one, which check must refute.
 """
 import json
 import os
@@ -46,7 +49,10 @@ class Case:
     def __init__(self, folder, finding, assay):
         self.folder, self.finding, self.assay, self.said = folder, finding, assay, {}
         with open(os.path.join(folder, "report.md"), encoding="utf-8") as file:
-            self.text = re.sub(r"\\([_*`<>\[\]#|])", r"\1", file.read())
+            self.read(re.sub(r"\\([_*`<>\[\]#|])", r"\1", file.read()))
+
+    def read(self, text):
+        self.text = text
         self.title = self.text.splitlines()[0]
         self.head = self.text.partition("## How to run it")[0]
 
@@ -183,41 +189,158 @@ def run_changed(case, change):
     return {0: True, 1: False}.get(done.returncode)
 
 
-def set_attribute(operator, node_name, name, text):
-    """A change that gives the node's attribute the value that the text says."""
-    def change(model, inputs):
-        del inputs
-        for node in model.graph.node:
-            if node.op_type != operator or node_name not in (node.name, *node.output):
-                continue
-            old = [one for one in node.attribute if one.name == name]
-            if text == "left out":
-                for one in old:
-                    node.attribute.remove(one)
-                return bool(old)
-            numbers = re.fullmatch(r"\[?(-?[\d.e+-]+(?:, ?-?[\d.e+-]+)*)\]?", text)
-            kind = old[0].type if old else None
-            if kind is None and not numbers:
-                kind = onnx.AttributeProto.STRING
-            if kind == onnx.AttributeProto.STRING:
-                value = text.strip('"')
-            elif kind in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT) and numbers:
-                values = [float(one) if kind == onnx.AttributeProto.FLOAT else int(one) for one in numbers[1].split(",")]
-                value = values if kind == onnx.AttributeProto.INTS else values[0]
-            else:
-                return False
-            for one in old:
-                node.attribute.remove(one)
-            node.attribute.append(helper.make_attribute(name, value))
-            # What comes out may have another type or shape.
-            for one in model.graph.output:
-                if one.name in node.output:
-                    one.type.tensor_type.ClearField("shape")
-                    if operator == "Cast" and name == "to":
-                        one.type.tensor_type.elem_type = value
-            return True
+def values_of(text, kind):
+    """The value of an attribute that the text says, as its kind has it; None: it says none."""
+    kinds = onnx.AttributeProto
+    if kind in (kinds.STRING, kinds.STRINGS):
+        words = [one.strip().strip('"') for one in text.strip("[]").split(",")] if kind == kinds.STRINGS else [text.strip('"')]
+        return words if kind == kinds.STRINGS else words[0]
+    if not re.fullmatch(r"\[?(-?[\d.e+-]+(?:, ?-?[\d.e+-]+)*)?\]?", text):
+        return None
+    read = float if kind in (kinds.FLOAT, kinds.FLOATS) else int
+    values = [read(one) for one in text.strip("[]").split(",") if one.strip()]
+    if kind in (kinds.INTS, kinds.FLOATS):
+        return values
+    return values[0] if len(values) == 1 and kind in (kinds.INT, kinds.FLOAT) else None
+
+
+def forget_shapes(model, node, to=None):
+    """What comes out may have another shape, and behind a Cast another type."""
+    for one in model.graph.output:
+        one.type.tensor_type.ClearField("shape")
+        if to and one.name in node.output:
+            one.type.tensor_type.elem_type = to
+    del model.graph.value_info[:]
+
+
+def set_attribute(model, node, schema, name, text):
+    old = [one for one in node.attribute if one.name == name]
+    kind = old[0].type if old else int(schema.attributes[name].type) if name in schema.attributes else None
+    value = None if text is None or kind is None else values_of(text, kind)
+    if kind is None or (value is None and text is not None):
         return False
-    return change
+    for one in old:
+        node.attribute.remove(one)
+    if text is not None:
+        node.attribute.append(helper.make_attribute(name, value))
+    forget_shapes(model, node, value if node.op_type == "Cast" and name == "to" else None)
+    return True
+
+
+def set_input(model, inputs, node, place, text):
+    """Gives an input of the node the elements that the text says, or takes it away."""
+    name = node.input[place] if place < len(node.input) else ""
+    held = [(model.graph.initializer, k) for k, one in enumerate(model.graph.initializer) if one.name == name]
+    names = [one.name for one in model.graph.input if one.name not in {each.name for each in model.graph.initializer}]
+    held += [(inputs, k) for k, one in enumerate(names) if one == name and k < len(inputs)]
+    if text is None:
+        if any(name and name in one.input for one in model.graph.node if one is not node):
+            return False
+        if name:
+            node.input[place] = ""
+        while node.input and not node.input[-1]:
+            node.input.pop()
+        forget_shapes(model, node)
+        return True
+    if not held:
+        return False
+    where, k = held[0]
+    old = numpy_helper.to_array(where[k])
+    words = ["0"] * old.size if text == "zeros" else [one for one in text.strip("[]").split(",") if one.strip()]
+    if len(words) != old.size:
+        return False
+    try:
+        new = numpy.array([(int if old.dtype.kind in "iu" else float)(one) for one in words], old.dtype).reshape(old.shape)
+    except (ValueError, OverflowError):
+        return False
+    where[k].CopyFrom(numpy_helper.from_array(new, where[k].name))
+    forget_shapes(model, node)
+    return True
+
+
+def place_of(model, operator, node_name, name):
+    """The node, its schema, and which of its inputs has that name; None: it is an attribute."""
+    opset = max(one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+    for node in model.graph.node:
+        if node.op_type == operator and node_name in (node.name, *node.output):
+            schema = onnx.defs.get_schema(operator, opset, node.domain)
+            places = [place for place, one in enumerate(schema.inputs) if one.name == name]
+            return node, schema, places[0] if places else None
+    return None, None, None
+
+
+def set_constant(model, inputs, operator, node_name, name):
+    """An input of the graph becomes a constant."""
+    node, _, place = place_of(model, operator, node_name, name)
+    held = {one.name for one in model.graph.initializer}
+    outer = [one for one in model.graph.input if one.name not in held]
+    for k, one in enumerate(outer):
+        if node is not None and place is not None and place < len(node.input) and one.name == node.input[place]:
+            tensor = inputs.pop(k)
+            tensor.name = one.name
+            model.graph.initializer.append(tensor)
+            model.graph.input.remove(one)
+            return True
+    return False
+
+
+def set_parameter(model, inputs, operator, node_name, name, text):
+    """text None: left out. Whether it could be done."""
+    node, schema, place = place_of(model, operator, node_name, name)
+    if node is None:
+        return False
+    return set_attribute(model, node, schema, name, text) if place is None else set_input(model, inputs, node, place, text)
+
+
+TYPES = {name: getattr(onnx.TensorProto, code) for name, code in (
+    ("float16", "FLOAT16"), ("float32", "FLOAT"), ("float64", "DOUBLE"), ("int8", "INT8"), ("uint8", "UINT8"), ("int16", "INT16"),
+    ("uint16", "UINT16"), ("int32", "INT32"), ("uint32", "UINT32"), ("int64", "INT64"), ("uint64", "UINT64"), ("bool", "BOOL"))}
+
+
+def set_type(model, inputs, node_name, to):
+    """Everything of the type of the node's first input gets another one."""
+    for node in model.graph.node:
+        if node_name not in (node.name, *node.output) or not node.input:
+            continue
+        known = {one.name: one.type.tensor_type.elem_type for one in [*model.graph.input, *model.graph.output, *model.graph.value_info]}
+        known.update({one.name: one.data_type for one in model.graph.initializer})
+        old = known.get(node.input[0])
+        if not old:
+            return False
+        for value in [*model.graph.input, *model.graph.output]:
+            if value.type.tensor_type.elem_type == old:
+                value.type.tensor_type.elem_type = to
+        for tensors in (inputs, model.graph.initializer):
+            for tensor in tensors:
+                if tensor.data_type == old:
+                    values = numpy_helper.to_array(tensor).astype(helper.tensor_dtype_to_np_dtype(to) if hasattr(helper, "tensor_dtype_to_np_dtype")
+                                                                  else onnx.mapping.TENSOR_TYPE_TO_NP_TYPE[to])
+                    tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+        del model.graph.value_info[:]
+        return True
+    return False
+
+
+def parsed(text):
+    """(name, value) of "axis=1", "axis left out" and "leaving axis out", where None is left out; else None."""
+    found = re.fullmatch(r"([A-Za-z_]\w*)=(.*)", text)
+    if found:
+        return found[1], found[2]
+    found = re.fullmatch(r"leaving (\w+) out", text) or re.fullmatch(r"(\w+) left out", text)
+    return (found[1], None) if found else None
+
+
+def change_of(operator, node, cures):
+    """The change of the model that the texts name; None for those that cannot be made here."""
+    if len(cures) == 1 and cures[0] in TYPES:
+        return lambda model, inputs: set_type(model, inputs, node, TYPES[cures[0]])
+    given = re.fullmatch(r"(\w+) given as a constant", cures[0]) if len(cures) == 1 else None
+    if given:
+        return lambda model, inputs: set_constant(model, inputs, operator, node, given[1])
+    pairs = [parsed(one) for one in cures]
+    if None in pairs:
+        return None
+    return lambda model, inputs: all(set_parameter(model, inputs, operator, node, *pair) for pair in pairs)
 
 
 def constants_as_inputs(model, inputs):
@@ -242,32 +365,81 @@ def made_finite(model, inputs):
     return changed
 
 
+CAUSE = re.compile(r"^Cause: (\S+) `(.*?)`: (.*?); cured (only together, )?by (.*?)(, which means the same and is computed otherwise)?"
+                   r"(; other data of the same kind does not show it)?\.$", re.MULTILINE)
+
+
+def is_needed(case, operator, node, parameter):
+    """Whether another value of it alone cures: the default, or one that localize names."""
+    done = subprocess.run([case.assay, "localize", case.folder, "-e", case.finding["engine"], "--method", "causal", "--format", "json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    try:
+        cures = json.loads(done.stdout)["cause"]["cures"]
+    except (ValueError, KeyError, TypeError):
+        cures = []
+    values = [one["value"] for one in cures if one["parameter"] == parameter]
+    said = [run_changed(case, change_of(operator, node, [f"leaving {parameter} out" if value == "left out" else f"{parameter}={value}"]))
+            for value in values[:4]]
+    return True if True in said else None if said and None in said else False
+
+
+def claims_of_cause(case):
+    found = CAUSE.search(case.head)
+    if not found:
+        return
+    operator, node, needs, together, cure = found[1], found[2], found[3], found[4], found[5]
+    cures = re.split(r" and (?=\w+=|leaving )", cure) if together else [cure]
+    change = change_of(operator, node, cures)
+    yield f"cured by {cure}", run_changed(case, change) if change else None
+    if not together:
+        for one in re.findall(r"(?: with | and )(\w+)=", needs):
+            yield f"needs {one}", is_needed(case, operator, node, one)
+
+
 def claims_of_conditions(case):
-    found = re.search(r"^Cause: (\S+) `(.*?)`: .*; cured by ([a-z_]+)(?:=(\S.*?)| (left out))(?:, which means.*)?\.$", case.head, re.MULTILINE)
-    if found:
-        right = run_changed(case, set_attribute(found[1], found[2], found[3], found[4] or found[5]))
-        if right is not None:
-            yield f"cured by {found[3]}={found[4]}", right
+    yield from claims_of_cause(case)
     if " of a constant " in case.title or " of constants" in case.title:
-        right = run_changed(case, constants_as_inputs)
-        if right is not None:
-            yield "not when it is no constant", right
+        yield "not when it is no constant", run_changed(case, constants_as_inputs)
     if "NaN among its inputs" in case.title or "an infinity among its inputs" in case.title:
-        right = run_changed(case, made_finite)
-        if right is not None:
-            yield "not when all inputs are finite", right
+        yield "not when all inputs are finite", run_changed(case, made_finite)
+
+
+def planted(case):
+    """(what, text of the report) with a false sentence in place of a true one."""
+    text = case.text
+    found = CAUSE.search(case.head)
+    here = found and parsed(re.split(r" with | and ", found[3])[0])
+    if here and parsed(found[5]) and not found[4]:
+        now = f"leaving {here[0]} out" if here[1] is None else f"{here[0]}={here[1]}"
+        yield "a cure", text[:found.start(5)] + now + text[found.end(5):]
+    found = re.search(r" gives (\S+) instead of (\S+)", case.title)
+    if found and case.finding["kind"] in ("wrong", "nan"):
+        yield "a value", text.replace(found[0], f" gives {found[1]} instead of 123456", 1)
+    found = re.search(r"^- Not affected: .*$", text, re.MULTILINE)
+    if found:
+        yield "a release", text.replace(found[0], found[0].replace("Not affected", "Affected", 1), 1)
+
+
+def tried(case, label_of):
+    """Every claim: (what, whether it is so; None where it cannot be tried)."""
+    for claims in (claims_of_values(case), claims_of_releases(case, label_of), claims_of_settings(case), claims_of_others(case),
+                   claims_of_conditions(case)):
+        yield from claims
 
 
 def check(folder, finding, assay, label_of):
+    """(claims that were tried, those of them that are not so, those that cannot be tried, false ones that were planted, those of them
+    that were not refuted)"""
     case = Case(folder, finding, assay)
     # All at once, as each run of the program starts the engines.
     name, _, knobs = split(finding["engine"])
     case.ask([finding["engine"], *(joined(name, split(label)[1], knobs) for label in label_of.values())])
-    tried, refuted = 0, []
-    for claims in (claims_of_values(case), claims_of_releases(case, label_of), claims_of_settings(case), claims_of_others(case),
-                   claims_of_conditions(case)):
-        for what, so in claims:
-            tried += 1
-            if not so:
-                refuted.append(what)
-    return tried, refuted
+    said = list(tried(case, label_of))
+    false = list(planted(case))
+    missed = []
+    for what, text in false:
+        case.read(text)
+        if all(so is not False for _, so in tried(case, label_of)):
+            missed.append(what)
+    return ([what for what, so in said if so is not None], [what for what, so in said if so is False],
+            [what for what, so in said if so is None], false, missed)

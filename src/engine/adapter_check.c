@@ -22,6 +22,10 @@ enum {
 static const char *const operators[] = {"Relu", "Identity", "Abs", "LeakyRelu"};
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
+/* What was wrong with an answer: what it says, that it is an error, that it is no answer to the request, or
+ * that there is none. */
+enum fault { FAULT_SAYS, FAULT_ERROR, FAULT_GARBLED, FAULT_NONE };
+
 struct exam {
     struct dialogue talk;
     const struct engine_spec *spec;
@@ -32,6 +36,9 @@ struct exam {
     bool cannot_run;      /* a step that others depend on failed: they would fail for the same reason */
     bool gone;            /* the process: nothing more can be tried */
     bool offered;         /* the shared memory */
+    enum fault fault;     /* the first of the present step, */
+    const char *blamed;   /* in the answer to this request, "load" */
+    bool lacks;           /* an answer of the present step was that something is unsupported */
     struct str said;      /* of the present step */
     struct wire_message reply;
 };
@@ -49,6 +56,15 @@ static bool fail(struct exam *exam, const char *format, ...)
     return false;
 }
 
+/* The first fault of a step is what it is about. */
+static void blame(struct exam *exam, enum fault fault, const char *request)
+{
+    if (exam->blamed)
+        return;
+    exam->fault = fault;
+    exam->blamed = request;
+}
+
 /* The reply to the next request that was put. False: there is none, and why. */
 static bool hear(struct exam *exam, const char *request)
 {
@@ -58,12 +74,16 @@ static bool hear(struct exam *exam, const char *request)
     exam->gone = dialogue_hear(&exam->talk, &exam->reply, &why) != 0;
     bool good = !exam->gone;
     exam->heard++;
-    if (exam->gone)
+    if (exam->gone) {
+        blame(exam, exam->talk.stop == DIALOGUE_GARBLED ? FAULT_GARBLED : FAULT_NONE, request);
         fail(exam, "to %s: %s", request, why.data);
-    else if (exam->reply.reply->id != exam->heard) {
+    } else if (exam->reply.reply->id != exam->heard) {
         good = fail(exam, "the answer to %s, request %llu, says that it answers request %llu", request,
                     (unsigned long long)exam->heard, (unsigned long long)exam->reply.reply->id);
         exam->gone = true; /* who is asked what is lost */
+        blame(exam, FAULT_GARBLED, request);
+    } else if (exam->reply.reply->error) {
+        exam->lacks |= exam->reply.reply->error->class_ == ASSAY__ERROR__CLASS__UNSUPPORTED;
     }
     str_release(&why);
     return good;
@@ -82,9 +102,14 @@ static bool hear_result(struct exam *exam, const char *request, Assay__Reply__Re
     if (!hear(exam, request))
         return false;
     const Assay__Reply *reply = exam->reply.reply;
-    if (reply->error)
+    if (reply->error) {
+        blame(exam, FAULT_ERROR, request);
         return fail(exam, "to %s: %s: %.400s", request, class_name(reply->error), reply->error->message);
-    return reply->result_case == kind || fail(exam, "the answer to %s is to another question", request);
+    }
+    if (reply->result_case == kind)
+        return true;
+    blame(exam, FAULT_GARBLED, request);
+    return fail(exam, "the answer to %s is to another question", request);
 }
 
 static bool hear_done(struct exam *exam)
@@ -286,8 +311,10 @@ static bool step_hello(struct exam *exam)
         return false;
     const Assay__Reply *reply = exam->reply.reply;
     exam->gone = true; /* unless all is well */
-    if (reply->error)
+    if (reply->error) {
+        blame(exam, FAULT_ERROR, "hello");
         return fail(exam, "it refused: %s: %.400s", class_name(reply->error), reply->error->message);
+    }
     if (reply->result_case != ASSAY__REPLY__RESULT_WELCOME)
         return fail(exam, "the answer to hello is no welcome");
     const Assay__Welcome *welcome = reply->welcome;
@@ -375,7 +402,7 @@ static bool step_weights(struct exam *exam)
     plan.weights = true;
     if (run_model(exam, &plan, 37, NULL))
         return true;
-    if (strstr(exam->said.data, ": unsupported: ") == NULL)
+    if (!exam->lacks)
         return false;
     str_clear(&exam->said);
     str_add(&exam->said, "not tried with Add, which it does not support");
@@ -569,65 +596,126 @@ static bool step_end(struct exam *exam)
 /* How a step depends on others: steps marked MORE are tried only after all marked BASIC have passed. */
 enum kind { OTHER, BASIC, MORE };
 
+/* mend: what an adapter on one of the SDKs does about a wrong answer; protocol: what one without them writes.
+ */
 static const struct {
     const char *name;
     bool (*run)(struct exam *exam);
     enum kind kind;
-    const char *mend;
+    const char *mend, *protocol;
 } steps[] = {
     {"starts", step_start, OTHER,
-     "Run its command by hand: it must wait for input, and end when the input ends (Ctrl-D)."},
+     "Run its command by hand: it must wait for input, and end when the input ends (Ctrl-D).", ""},
     {"answers hello", step_hello, OTHER,
+     "`start` opens the library and gives its version; the adapter has a name, and each of its knobs one.",
      "Read a frame from stdin (a length of 4 bytes, little-endian, and as many bytes) and answer it by a "
      "Reply with the same id and a Welcome of protocol 1 with name, version and knobs. Flush stdout after "
      "each reply, and print nothing else there."},
     {"loads a model of one node", step_load, BASIC,
+     "`load` must take a model of one of these operators on float32.",
      "Read the payload that follows Load (chunks until model_size bytes are there) and answer Loaded."},
     {"runs it", step_run, BASIC,
+     "`run` gives each wanted output by its name, with the element type, the shape and the elements that the "
+     "operator makes of the inputs: {\"y\": Tensor(1, [2, 3], data)} in Python, value_set_tensor of "
+     "adapter_output(outputs, \"y\") in C.",
      "Read the payloads of all inputs, and answer Values: each output with type, dims and size, then its "
-     "bytes "
-     "in chunks of at most 1 MiB."},
-    {"runs it again on other values", step_run_again, BASIC, "Keep nothing from one run to the next."},
-    {"unloads it", step_unload, OTHER, "Answer Unload by Done, also when no model is loaded."},
+     "bytes in chunks of at most 1 MiB."},
+    {"runs it again on other values", step_run_again, BASIC,
+     "`run` computes from the inputs that it is given: keep nothing from one run to the next.",
+     "Answer each Run by Values."},
+    {"unloads it", step_unload, OTHER, "`unload` frees the model, and cannot fail.",
+     "Answer Unload by Done, also when no model is loaded."},
     {"loads and runs a second and a third model", step_second, BASIC,
-     "Nothing of the last model may be left when the next one is loaded."},
+     "`load` begins anew: nothing of the last model may be left.",
+     "Answer load, run and unload in this order, each by its own reply."},
     {"replaces a model that is still loaded", step_replace, MORE,
+     "`load` while a model is loaded replaces it; the SDKs call `unload` before.",
      "Load while a model is loaded replaces it."},
     {"takes initialisers from the model", step_weights, MORE,
-     "The tensors in graph.initializer are values like the inputs; they may be in raw_data or in the typed "
-     "fields."},
+     "The weights are values like the inputs: model.graph.initializers in Python, graph.initializer in C, "
+     "in raw_data or in the typed fields.",
+     "Answer Run by Values."},
     {"gives the wanted outputs and no others", step_wanted, MORE,
+     "`run` gives the outputs that `load` was asked for, in that order and no others: model.outputs in "
+     "Python, model->outputs in C, where none means all graph outputs.",
      "Load.outputs names the outputs to give, in that order; when it is empty, all graph outputs are."},
     {"takes and gives tensors of several chunks", step_large, MORE,
+     "A tensor has the bytes of all its elements; the SDKs cut it into chunks and join them.",
      "A payload comes in frames of at most 1 MiB until its size is reached, and goes out in the same way."},
     {"takes and gives tensors in the shared memory", step_shared, MORE,
+     "What `run` gives must be computed from the inputs of this run, wherever they lie in memory.",
      "Where a message has a place in payloads, its payloads lie there, in order, each at the next multiple "
-     "of "
-     "64 bytes, and no chunks follow. The outputs may lie in the request's room, and nowhere else. An "
-     "adapter "
-     "that leaves Welcome.shared out need not know of it."},
+     "of 64 bytes, and no chunks follow. The outputs may lie in the request's room, and nowhere else. An "
+     "adapter that leaves Welcome.shared out need not know of it."},
     {"refuses an unknown operator as unsupported", step_operator, OTHER,
-     "Answer Load, or at the latest Run, by an Error of class UNSUPPORTED when the library lacks an "
-     "operator: "
-     "else each model that it cannot run is reported as a bug. The run after a failed load is answered by an "
+     "`load`, or at the latest `run`, says what the library lacks: raise Unsupported(...) in Python, return "
+     "adapter_fail(call, ADAPTER_UNSUPPORTED, ...) in C. Else each model that it cannot run is reported as a "
+     "bug.",
+     "Answer Load, or at the latest Run, by an Error of class UNSUPPORTED; the run after a failed load by an "
      "error, and Unload by Done."},
     {"survives bytes that are no model", step_bad_model, MORE,
+     "`load` refuses what is no model: raise Rejected(...) in Python, return adapter_fail(call, "
+     "ADAPTER_REJECTED, ...) in C (an error of another kind will do, but not unsupported), and the next "
+     "model "
+     "is loaded as ever.",
      "Answer Load by an Error of class REJECTED (FAILED will do) and go on with the next request."},
     {"answers a request for gradients", step_gradient, MORE,
+     "An adapter without gradients leaves `gradient` out, or says that they are unsupported.",
      "Read the payloads of the inputs and then of output_gradients. An engine that has no gradients answers "
-     "by "
-     "an Error of class UNSUPPORTED."},
+     "by an Error of class UNSUPPORTED."},
     {"answers in time", step_time, OTHER,
+     "Do what takes long once, in `start`, before hello is answered, or raise --deadline.",
      "Do what takes long once, before hello is answered, or raise --deadline."},
     {"ends when its input ends", step_end, OTHER,
+     "Exit with status 0 when stdin is at its end, as the SDKs do once serve or adapter_main returns: "
+     "workers "
+     "are retired in this way, and a thread or a child of the library may not keep the process.",
      "Exit with status 0 when stdin is at its end: workers are retired in this way."},
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
+/* The function of an adapter on the SDKs that answers a request. */
+static const char *callback(const char *request)
+{
+    return text_equal(request, "hello") ? "start" : request;
+}
+
+/*
+ * What to do about a step that failed: it depends on how it did. A process that ended or hung did so in one
+ * function of the adapter or in the library; an error is that function's own; what breaks the protocol is not
+ * the business of who uses an SDK; and a wrong answer is told by the step.
+ */
+static const char *mend_of(const struct exam *exam, size_t number, struct arena *arena)
+{
+    const char *in = exam->blamed ? callback(exam->blamed) : "";
+    /* That it did not start is no matter of one request. */
+    enum fault fault = exam->blamed && number > 0 ? exam->fault : FAULT_SAYS;
+    if (fault == FAULT_NONE && exam->talk.stop == DIALOGUE_SILENT)
+        return arena_printf(arena,
+                            "`%s` has not come back: look for what it waits for, or give it more time by "
+                            "--deadline.",
+                            in);
+    if (fault == FAULT_NONE)
+        return arena_printf(arena,
+                            "The process ended while `%s` was at work, in the adapter or in the library that "
+                            "it calls; what it wrote to stderr says why. An exception of Python is no "
+                            "reason, as the SDK answers by it: look for a crash, or an exit.",
+                            in);
+    if (fault == FAULT_GARBLED)
+        return arena_printf(arena, "%s The SDKs do so by themselves (docs/writing-an-engine.md).",
+                            steps[number].protocol);
+    if (fault == FAULT_ERROR && !exam->lacks)
+        return arena_printf(arena,
+                            "`%s` failed with these words: in Python it raised them, in C it passed them to "
+                            "adapter_fail. What was asked is valid, and must work.",
+                            in);
+    return steps[number].mend;
+}
+
 static void try_step(struct adapter_check *check, struct exam *exam, size_t number)
 {
     struct check_step *step = &check->steps[number];
-    *step = (struct check_step){.name = steps[number].name, .mend = steps[number].mend, .found = ""};
+    *step = (struct check_step){.name = steps[number].name, .mend = "", .found = ""};
     /* The first step only sends hello, so the second has to tell when there is no answer to it. */
     bool untold = exam->gone && number == 1 && check->steps[0].state == CHECK_HOLDS;
     bool hopeless = exam->cannot_run && steps[number].kind != OTHER;
@@ -637,9 +725,14 @@ static void try_step(struct adapter_check *check, struct exam *exam, size_t numb
     }
     if (!untold)
         str_clear(&exam->said);
+    exam->lacks = false;
+    if (!untold)
+        exam->blamed = NULL;
     step->state = steps[number].run(exam) ? CHECK_HOLDS : CHECK_FAILS;
     bool first = number == 0 && step->state == CHECK_HOLDS; /* what it heard is for the second to tell */
     step->found = first ? "" : arena_strdup(&check->arena, exam->said.data);
+    if (step->state == CHECK_FAILS)
+        step->mend = mend_of(exam, number, &check->arena);
     check->failed += step->state == CHECK_FAILS;
     exam->cannot_run |= step->state == CHECK_FAILS && steps[number].kind == BASIC;
 }

@@ -76,9 +76,10 @@ static void add_last_lines(struct dialogue *dialogue, struct str *why)
 }
 
 /* Ends the dialogue: kills the process if necessary, and says what was the matter. */
-static int give_up(struct dialogue *dialogue, const char *reason, struct str *why)
+static int give_up(struct dialogue *dialogue, enum dialogue_stop stop, const char *reason, struct str *why)
 {
     struct worker *worker = &dialogue->worker;
+    dialogue->stop = stop;
     if (reason)
         worker_signal(worker, SIGKILL);
     wait_for_end(dialogue);
@@ -131,19 +132,21 @@ int dialogue_hear(struct dialogue *dialogue, struct wire_message *message, struc
         dialogue->at += used;
         waited = clock_seconds() - began;
         if (result < 0)
-            return give_up(dialogue, err.message, why);
+            return give_up(dialogue, DIALOGUE_GARBLED, err.message, why);
         if (result > 0)
             break;
         if (waited > dialogue->deadline) {
             char reason[60];
             snprintf(reason, sizeof reason, "no answer within %g s", dialogue->deadline);
-            return give_up(dialogue, reason, why);
+            return give_up(dialogue, DIALOGUE_SILENT, reason, why);
         }
         if (!exchange(dialogue, dialogue->deadline - waited)) {
             double until = clock_seconds() + 1;
             while (!worker_reap(&dialogue->worker) && clock_seconds() < until)
                 exchange(dialogue, (double)TICK_MS / 1000);
-            return give_up(dialogue, dialogue->worker.ended ? NULL : "closed its output and stayed", why);
+            bool ended = dialogue->worker.ended;
+            return give_up(dialogue, ended ? DIALOGUE_ENDED : DIALOGUE_GARBLED,
+                           ended ? NULL : "closed its output and stayed", why);
         }
     }
     dialogue->slowest = waited > dialogue->slowest ? waited : dialogue->slowest;

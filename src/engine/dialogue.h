@@ -8,6 +8,10 @@
 #include "engine/scratch.h"
 #include "engine/worker.h"
 
+/* Why there is no more to hear: the process ended by itself, gave no answer in time, or wrote what is no
+ * message. */
+enum dialogue_stop { DIALOGUE_GOES_ON, DIALOGUE_ENDED, DIALOGUE_SILENT, DIALOGUE_GARBLED };
+
 struct dialogue {
     struct worker worker;
     struct scratch scratch;
@@ -16,6 +20,7 @@ struct dialogue {
     double slowest;  /* seconds that the slowest answer took */
     uint8_t *buffer; /* what was read and not yet decoded, from `at` to `end` */
     size_t at, end;
+    enum dialogue_stop stop;
 };
 
 int dialogue_start(struct dialogue *dialogue, const struct engine_spec *spec, const char *libexec,
