@@ -607,64 +607,64 @@ static const struct {
     {"starts", step_start, OTHER,
      "Run its command by hand: it must wait for input, and end when the input ends (Ctrl-D).", ""},
     {"answers hello", step_hello, OTHER,
-     "`start` opens the library and gives its version; the adapter has a name, and each of its knobs one.",
+     "'start' opens the library and gives its version; the adapter has a name, and each of its knobs one.",
      "Read a frame from stdin (a length of 4 bytes, little-endian, and as many bytes) and answer it by a "
      "Reply with the same id and a Welcome of protocol 1 with name, version and knobs. Flush stdout after "
      "each reply, and print nothing else there."},
     {"loads a model of one node", step_load, BASIC,
-     "`load` must take a model of one of these operators on float32.",
+     "'load' must take a model of one of these operators on float32.",
      "Read the payload that follows Load (chunks until model_size bytes are there) and answer Loaded."},
     {"runs it", step_run, BASIC,
-     "`run` gives each wanted output by its name, with the element type, the shape and the elements that the "
+     "'run' gives each wanted output by its name, with the element type, the shape and the elements that the "
      "operator makes of the inputs: {\"y\": Tensor(1, [2, 3], data)} in Python, value_set_tensor of "
      "adapter_output(outputs, \"y\") in C.",
      "Read the payloads of all inputs, and answer Values: each output with type, dims and size, then its "
      "bytes in chunks of at most 1 MiB."},
     {"runs it again on other values", step_run_again, BASIC,
-     "`run` computes from the inputs that it is given: keep nothing from one run to the next.",
+     "'run' computes from the inputs that it is given: keep nothing from one run to the next.",
      "Answer each Run by Values."},
-    {"unloads it", step_unload, OTHER, "`unload` frees the model, and cannot fail.",
+    {"unloads it", step_unload, OTHER, "'unload' frees the model, and cannot fail.",
      "Answer Unload by Done, also when no model is loaded."},
     {"loads and runs a second and a third model", step_second, BASIC,
-     "`load` begins anew: nothing of the last model may be left.",
+     "'load' begins anew: nothing of the last model may be left.",
      "Answer load, run and unload in this order, each by its own reply."},
     {"replaces a model that is still loaded", step_replace, MORE,
-     "`load` while a model is loaded replaces it; the SDKs call `unload` before.",
+     "'load' while a model is loaded replaces it; the SDKs call 'unload' before.",
      "Load while a model is loaded replaces it."},
     {"takes initialisers from the model", step_weights, MORE,
      "The weights are values like the inputs: model.graph.initializers in Python, graph.initializer in C, "
      "in raw_data or in the typed fields.",
      "Answer Run by Values."},
     {"gives the wanted outputs and no others", step_wanted, MORE,
-     "`run` gives the outputs that `load` was asked for, in that order and no others: model.outputs in "
+     "'run' gives the outputs that 'load' was asked for, in that order and no others: model.outputs in "
      "Python, model->outputs in C, where none means all graph outputs.",
      "Load.outputs names the outputs to give, in that order; when it is empty, all graph outputs are."},
     {"takes and gives tensors of several chunks", step_large, MORE,
      "A tensor has the bytes of all its elements; the SDKs cut it into chunks and join them.",
      "A payload comes in frames of at most 1 MiB until its size is reached, and goes out in the same way."},
     {"takes and gives tensors in the shared memory", step_shared, MORE,
-     "What `run` gives must be computed from the inputs of this run, wherever they lie in memory.",
+     "What 'run' gives must be computed from the inputs of this run, wherever they lie in memory.",
      "Where a message has a place in payloads, its payloads lie there, in order, each at the next multiple "
      "of 64 bytes, and no chunks follow. The outputs may lie in the request's room, and nowhere else. An "
      "adapter that leaves Welcome.shared out need not know of it."},
     {"refuses an unknown operator as unsupported", step_operator, OTHER,
-     "`load`, or at the latest `run`, says what the library lacks: raise Unsupported(...) in Python, return "
+     "'load', or at the latest 'run', says what the library lacks: raise Unsupported(...) in Python, return "
      "adapter_fail(call, ADAPTER_UNSUPPORTED, ...) in C. Else each model that it cannot run is reported as a "
      "bug.",
      "Answer Load, or at the latest Run, by an Error of class UNSUPPORTED; the run after a failed load by an "
      "error, and Unload by Done."},
     {"survives bytes that are no model", step_bad_model, MORE,
-     "`load` refuses what is no model: raise Rejected(...) in Python, return adapter_fail(call, "
+     "'load' refuses what is no model: raise Rejected(...) in Python, return adapter_fail(call, "
      "ADAPTER_REJECTED, ...) in C (an error of another kind will do, but not unsupported), and the next "
      "model "
      "is loaded as ever.",
      "Answer Load by an Error of class REJECTED (FAILED will do) and go on with the next request."},
     {"answers a request for gradients", step_gradient, MORE,
-     "An adapter without gradients leaves `gradient` out, or says that they are unsupported.",
+     "An adapter without gradients leaves 'gradient' out, or says that they are unsupported.",
      "Read the payloads of the inputs and then of output_gradients. An engine that has no gradients answers "
      "by an Error of class UNSUPPORTED."},
     {"answers in time", step_time, OTHER,
-     "Do what takes long once, in `start`, before hello is answered, or raise --deadline.",
+     "Do what takes long once, in 'start', before hello is answered, or raise --deadline.",
      "Do what takes long once, before hello is answered, or raise --deadline."},
     {"ends when its input ends", step_end, OTHER,
      "Exit with status 0 when stdin is at its end, as the SDKs do once serve or adapter_main returns: "
@@ -692,12 +692,12 @@ static const char *mend_of(const struct exam *exam, size_t number, struct arena 
     enum fault fault = exam->blamed && number > 0 ? exam->fault : FAULT_SAYS;
     if (fault == FAULT_NONE && exam->talk.stop == DIALOGUE_SILENT)
         return arena_printf(arena,
-                            "`%s` has not come back: look for what it waits for, or give it more time by "
+                            "'%s' has not come back: look for what it waits for, or give it more time by "
                             "--deadline.",
                             in);
     if (fault == FAULT_NONE)
         return arena_printf(arena,
-                            "The process ended while `%s` was at work, in the adapter or in the library that "
+                            "The process ended while '%s' was at work, in the adapter or in the library that "
                             "it calls; what it wrote to stderr says why. An exception of Python is no "
                             "reason, as the SDK answers by it: look for a crash, or an exit.",
                             in);
@@ -706,7 +706,7 @@ static const char *mend_of(const struct exam *exam, size_t number, struct arena 
                             steps[number].protocol);
     if (fault == FAULT_ERROR && !exam->lacks)
         return arena_printf(arena,
-                            "`%s` failed with these words: in Python it raised them, in C it passed them to "
+                            "'%s' failed with these words: in Python it raised them, in C it passed them to "
                             "adapter_fail. What was asked is valid, and must work.",
                             in);
     return steps[number].mend;
