@@ -321,8 +321,8 @@ static int of_campaigns(struct total *total, uint64_t count, uint64_t seed, stru
         return -1;
     for (uint64_t i = 0; i < count; i++) {
         struct test_case *test;
-        size_t node;
-        if (fuzz_source_make(source, i, &test, &node, err))
+        struct fuzz_origin origin;
+        if (fuzz_source_make(source, i, &test, &origin, err))
             continue;
         add_case(total, test);
         test_case_free(test);

@@ -67,8 +67,8 @@ static int record(const char *path, size_t count, struct error *err)
     int status = fuzz_source_new(&source, &options, err);
     for (size_t i = 0; i < count && !status; i++) {
         struct test_case *test;
-        size_t node;
-        if (fuzz_source_make(source, i, &test, &node, err))
+        struct fuzz_origin origin;
+        if (fuzz_source_make(source, i, &test, &origin, err))
             continue;
         add_case(&out, test);
         test_case_free(test);

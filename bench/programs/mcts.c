@@ -73,8 +73,8 @@ static int run_models(struct bench *bench, struct fuzz_source *source, struct tr
 {
     for (size_t i = 0; i < bench->models; i++) {
         struct test_case *test;
-        size_t node;
-        if (fuzz_source_make(source, i, &test, &node, err))
+        struct fuzz_origin origin;
+        if (fuzz_source_make(source, i, &test, &origin, err))
             return -1;
         if (!trials) {
             test_case_free(test);

@@ -111,8 +111,8 @@ int main(int argc, char **argv)
     }
     for (uint64_t i = first; i < first + count; i++) {
         struct test_case *test;
-        size_t node;
-        if (fuzz_source_make(source, i, &test, &node, &err))
+        struct fuzz_origin origin;
+        if (fuzz_source_make(source, i, &test, &origin, &err))
             continue;
         try(test, options.seed, i, &counts);
         test_case_free(test);

@@ -389,8 +389,8 @@ static int of_campaigns(struct search *search, struct error *err)
         return -1;
     for (uint64_t i = search->first; i < search->first + search->count; i++) {
         struct test_case *test;
-        size_t node;
-        if (fuzz_source_make(source, i, &test, &node, err))
+        struct fuzz_origin origin;
+        if (fuzz_source_make(source, i, &test, &origin, err))
             continue;
         judge(search, i, test);
         test_case_free(test);

@@ -51,7 +51,7 @@ static char *describe(const struct fuzz_options *options)
     if (options->search)
         return describe_search(options);
     str_init(&text);
-    str_printf(&text, "seed %" PRIu64 ", strategy %s", s->seed, s->strategy == FUZZ_MCTS ? "mcts" : "random");
+    str_printf(&text, "seed %" PRIu64 ", strategy %s", s->seed, fuzz_strategy_name(s->strategy));
     if (s->blocks)
         str_printf(&text, ", %zu blocks", s->blocks);
     str_printf(&text, "%s%s, engines", s->redraw ? "" : ", drawn once", options->probe ? "" : ", no probe");

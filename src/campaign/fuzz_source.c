@@ -18,7 +18,6 @@ enum {
     MOST_CANDIDATES = 16,
     FEWEST_BLOCKS = 2,
     MOST_BLOCKS = 15,
-    NO_NODE = -1,
     RULE_TRIES = 30
 };
 
@@ -39,9 +38,16 @@ struct fuzz_source {
     struct str single; /* with only_blocks: the allowed operators, "A,B", for cases of one operator */
     struct coverage_record records[2]; /* of the best candidate so far, and of the one at hand */
     int best;
-    /* Nodes of the search tree, for each case of the range. */
-    size_t nodes[RANGE_MOST];
+    struct yield yield, yield_before;       /* at the last mark */
+    struct fuzz_origin origins[RANGE_MOST]; /* of each case of the range */
 };
+
+const char *fuzz_strategy_name(enum fuzz_strategy strategy)
+{
+    static const char *const names[] = {
+        [FUZZ_RANDOM] = "random", [FUZZ_MCTS] = "mcts", [FUZZ_YIELD] = "yield"};
+    return names[strategy];
+}
 
 /* Whether some engine has the operator, for some type, at an opset. */
 static bool there_at(const struct fuzz_source *source, const struct op *op, int opset)
@@ -383,39 +389,53 @@ static void rewrite_some(const struct fuzz_source *source, uint64_t index, struc
     *test = rewritten;
 }
 
-int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out, size_t *node,
-                     struct error *err)
+/* How many blocks the case is to have; 0: it is a single operator. */
+static size_t choose_blocks(const struct fuzz_source *source, uint64_t index, struct rng *rng, size_t *kind)
+{
+    bool single = !source->options.only_blocks || source->single.length;
+    if (source->options.blocks)
+        return source->options.blocks;
+    if (source->options.strategy == FUZZ_YIELD) {
+        *kind = yield_choose(&source->yield, single, rng);
+        return yield_blocks(*kind, rng);
+    }
+    return index % 3 == 0 && single ? 0 : (size_t)rng_range(rng, FEWEST_BLOCKS, MOST_BLOCKS);
+}
+
+int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out,
+                     struct fuzz_origin *origin, struct error *err)
 {
     struct rng root = rng_seed(hash_combine(source->options.seed, hash_text("fuzz"))),
                rng = rng_split(&root, index);
     struct generate_options generate = source->options.generate;
-    size_t blocks = source->options.blocks;
     int status;
-    *node = (size_t)NO_NODE;
+    *origin = (struct fuzz_origin){SIZE_MAX, YIELD_KINDS};
     generate.record = &source->records[0];
     avoid(source, index, &generate);
     /* A value that is an output cannot be fused away, so only every second graph has such. */
     generate.show = index % 2 == 0 && !generate.gradients;
-    bool has_single = !source->options.only_blocks || source->single.length;
-    if (!blocks && index % 3 == 0 && has_single) {
+    size_t blocks = choose_blocks(source, index, &rng, &origin->kind);
+    if (!blocks) {
         status = make_one(source, index, &generate, out, err);
         if (!status)
             coverage_add(source->coverage, &source->records[0]);
     } else {
-        if (!blocks)
-            blocks = (size_t)rng_range(&rng, FEWEST_BLOCKS, MOST_BLOCKS);
-        status = make_blocks(source, index, &rng, blocks, &generate, out, node, err);
+        status = make_blocks(source, index, &rng, blocks, &generate, out, &origin->node, err);
     }
     if (status)
         return -1;
+    if (origin->kind < YIELD_KINDS)
+        yield_add_case(&source->yield, origin->kind, blocks);
     rewrite_some(source, index, out);
     return 0;
 }
 
-void fuzz_source_reward(struct fuzz_source *source, size_t node)
+void fuzz_source_reward(struct fuzz_source *source, const struct fuzz_origin *origin)
 {
-    if (source->mcts && node != (size_t)NO_NODE && node < mcts_size(source->mcts))
-        mcts_reward(source->mcts, node, 0, 1);
+    if (source->mcts && origin->node < mcts_size(source->mcts))
+        mcts_reward(source->mcts, origin->node, 0, 1);
+    if (origin->kind < YIELD_KINDS)
+        yield_add_found(&source->yield, origin->kind);
 }
 
 const struct coverage *fuzz_source_coverage(const struct fuzz_source *source)
@@ -428,8 +448,9 @@ size_t fuzz_source_tree(const struct fuzz_source *source)
     return source->mcts ? mcts_size(source->mcts) : 0;
 }
 
-/* The tree behind the coverage, after a line of its own. */
+/* The tree or the yields behind the coverage, after a line of its own. */
 static const char divider[] = "tree\n";
+static const struct yield nothing;
 
 void fuzz_source_write(const struct fuzz_source *source, struct str *out)
 {
@@ -437,6 +458,8 @@ void fuzz_source_write(const struct fuzz_source *source, struct str *out)
     str_add(out, divider);
     if (source->mcts)
         mcts_write(source->mcts, out);
+    if (source->options.strategy == FUZZ_YIELD)
+        yield_write(&source->yield, &nothing, out);
 }
 
 int fuzz_source_read(struct fuzz_source *source, const char *text, struct error *err)
@@ -450,8 +473,13 @@ int fuzz_source_read(struct fuzz_source *source, const char *text, struct error 
     first[tree - text] = '\0';
     int status = coverage_read(source->coverage, first, err);
     free(first);
+    tree += strlen(divider);
     if (!status && source->mcts)
-        status = mcts_read(source->mcts, tree + strlen(divider), err);
+        status = mcts_read(source->mcts, tree, err);
+    if (!status && source->options.strategy == FUZZ_YIELD) {
+        source->yield = nothing;
+        status = yield_fold(&source->yield, &tree, err);
+    }
     return status;
 }
 
@@ -468,6 +496,7 @@ void fuzz_source_mark(struct fuzz_source *source)
         add_corpus(source->before, source->coverage);
     }
     coverage_copy(source->before, source->coverage);
+    source->yield_before = source->yield;
     if (source->mcts)
         mcts_mark(source->mcts);
 }
@@ -477,6 +506,8 @@ void fuzz_source_difference(const struct fuzz_source *source, struct str *out)
     coverage_difference(source->coverage, source->before, out);
     if (source->mcts)
         mcts_difference(source->mcts, out);
+    if (source->options.strategy == FUZZ_YIELD)
+        yield_write(&source->yield, &source->yield_before, out);
 }
 
 void fuzz_source_whole(const struct fuzz_source *source, struct str *out)
@@ -484,11 +515,15 @@ void fuzz_source_whole(const struct fuzz_source *source, struct str *out)
     coverage_difference(source->coverage, NULL, out);
     if (source->mcts)
         mcts_whole(source->mcts, out);
+    if (source->options.strategy == FUZZ_YIELD)
+        yield_write(&source->yield, &nothing, out);
 }
 
 int fuzz_source_fold(struct fuzz_source *source, const char *text, struct error *err)
 {
-    if (coverage_fold(source->coverage, &text, err) || (source->mcts && mcts_fold(source->mcts, &text, err)))
+    if (coverage_fold(source->coverage, &text, err) ||
+        (source->mcts && mcts_fold(source->mcts, &text, err)) ||
+        (source->options.strategy == FUZZ_YIELD && yield_fold(&source->yield, &text, err)))
         return -1;
     return *text ? error_set(err, ERROR_FORMAT, "the result of a range is longer than it should be") : 0;
 }
@@ -496,6 +531,7 @@ int fuzz_source_fold(struct fuzz_source *source, const char *text, struct error 
 void fuzz_source_clear(struct fuzz_source *source)
 {
     coverage_clear(source->coverage);
+    source->yield = nothing;
     if (source->mcts)
         mcts_clear(source->mcts);
 }
@@ -509,7 +545,7 @@ static void plan_range(void *source, struct case_range *range)
 static int make_case(void *raw, uint64_t index, size_t number, struct test_case **out, struct error *err)
 {
     struct fuzz_source *source = raw;
-    return fuzz_source_make(source, index, out, &source->nodes[number], err);
+    return fuzz_source_make(source, index, out, &source->origins[number], err);
 }
 
 static int end_range(void *raw, const char *marks, size_t count, struct error *err)
@@ -518,7 +554,7 @@ static int end_range(void *raw, const char *marks, size_t count, struct error *e
     (void)err;
     for (size_t i = 0; i < count; i++)
         if (marks[i] == MARK_NEW)
-            fuzz_source_reward(source, source->nodes[i]);
+            fuzz_source_reward(source, &source->origins[i]);
     return 0;
 }
 

@@ -12,10 +12,17 @@
 #include "generate/operator_case.h"
 #include "guide/coverage.h"
 #include "guide/mcts.h"
+#include "guide/yield.h"
 #include "probe/probe_file.h"
 #include "rules/rewriting.h"
 
-enum fuzz_strategy { FUZZ_RANDOM, FUZZ_MCTS };
+enum fuzz_strategy {
+    FUZZ_RANDOM, /* a third of the cases are single operators, and graphs have 2 to 15 blocks, drawn at random
+                  */
+    FUZZ_MCTS,   /* the same, with blocks by tree search */
+    FUZZ_YIELD,  /* blocks at random; how many, or a single operator, by what that found (guide/yield.h) */
+};
+const char *fuzz_strategy_name(enum fuzz_strategy strategy);
 
 struct fuzz_source_options {
     uint64_t seed;
@@ -23,7 +30,7 @@ struct fuzz_source_options {
     struct mcts_options mcts;
     size_t candidates; /* models drawn for a case, of which the one that adds most coverage is taken; at most
                           16; 0: 1, as each costs as much as running it on the reference */
-    size_t blocks;     /* of every graph; 0: 2 to 15, and a third of the cases are single operators */
+    size_t blocks;     /* of every graph; 0: as the strategy says, and some cases are single operators */
     const char *only_blocks;          /* shell patterns "A,B*" for the names of blocks to use; NULL: all */
     bool redraw;                      /* a graph that adds no coverage is drawn again, three times at most */
     struct generate_options generate; /* ops, opset, types ... */
@@ -54,14 +61,18 @@ int fuzz_source_new(struct fuzz_source **source, const struct fuzz_source_option
 void fuzz_source_free(struct fuzz_source *source);
 
 /*
- * Makes case `index`, which the caller frees. To be called with ascending indices. *node: the node of the
- * search tree it comes from, for fuzz_source_reward.
+ * Makes case `index`, which the caller frees. To be called with ascending indices. *origin: where it comes
+ * from, for fuzz_source_reward.
  */
-int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out, size_t *node,
-                     struct error *err);
+struct fuzz_origin {
+    size_t node; /* of the search tree; SIZE_MAX: none */
+    size_t kind; /* of guide/yield.h; YIELD_KINDS: none */
+};
+int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out,
+                     struct fuzz_origin *origin, struct error *err);
 
-/* Tells the search tree that the case from that node found something new. */
-void fuzz_source_reward(struct fuzz_source *source, size_t node);
+/* Tells the source that the case from there found something new. */
+void fuzz_source_reward(struct fuzz_source *source, const struct fuzz_origin *origin);
 
 const struct coverage *fuzz_source_coverage(const struct fuzz_source *source);
 size_t fuzz_source_tree(const struct fuzz_source *source); /* nodes; 0 without guidance */

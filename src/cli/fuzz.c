@@ -56,7 +56,7 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         return -1;
     struct fuzz_options options = {
         .source = {.seed = settings->seed,
-                   .strategy = settings->strategy ? FUZZ_RANDOM : FUZZ_MCTS,
+                   .strategy = (enum fuzz_strategy[]){FUZZ_MCTS, FUZZ_RANDOM, FUZZ_YIELD}[settings->strategy],
                    .blocks = (size_t)settings->blocks,
                    .only_blocks = settings->only_blocks,
                    .redraw = true,
@@ -232,8 +232,9 @@ static const struct cli_option options[] = {
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
     {0, "seed", OPTION_SEED, "S", offsetof(struct settings, seed), "seed of all random choices (default 1)"},
-    {0, "strategy", OPTION_CHOICE, "mcts|random", offsetof(struct settings, strategy),
-     "how blocks are chosen"},
+    {0, "strategy", OPTION_CHOICE, "mcts|random|yield", offsetof(struct settings, strategy),
+     "how cases are chosen: by tree search towards coverage, at random, or by what kinds of cases found so "
+     "far"},
     {0, "blocks", OPTION_SEVERAL, "N", offsetof(struct settings, blocks),
      "blocks in each model (default: 2 to 15, and a third of the cases are single operators)"},
     {0, "only-blocks", OPTION_TEXT, "A,B*,...", offsetof(struct settings, only_blocks),

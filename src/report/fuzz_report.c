@@ -59,7 +59,7 @@ static void add_head(struct str *out, const struct fuzz_status *status, bool col
     if (status->n_searched)
         search_words_print(out, status);
     else
-        str_add(out, status->strategy == FUZZ_MCTS ? "mcts" : "random");
+        str_add(out, fuzz_strategy_name(status->strategy));
     str_printf(out, ", seed %" PRIu64 ")\n\n", status->seed);
     str_add(out, "  run time  ");
     add_time(out, status->elapsed);
@@ -213,8 +213,9 @@ static const struct abbreviation of_engines[] = {
 };
 
 static const struct abbreviation of_coverage[] = {
-    {"mcts",
-     "blocks are chosen by Monte Carlo tree search, towards what is covered least; random: they are not"},
+    {"mcts", "blocks are chosen by Monte Carlo tree search, towards what is covered least; random: they are "
+             "not; yield: they "
+             "are not, and how many there are follows from what that found"},
     {"OTC", "operator type coverage: operators that occurred"},
     {"IDC", "input degree coverage: numbers of inputs that operators had, of those they can have"},
     {"ODC", "output degree coverage: the same of the nodes that use their results"},
@@ -296,7 +297,7 @@ void fuzz_json(struct str *out, const struct fuzz_status *status, const struct s
     if (status->n_searched)
         search_json(&json, status, standing);
     else
-        json_string(&json, "strategy", status->strategy == FUZZ_MCTS ? "mcts" : "random");
+        json_string(&json, "strategy", fuzz_strategy_name(status->strategy));
     json_int(&json, "cases", (int64_t)status->cases);
     json_double(&json, "seconds", status->elapsed);
     json_int(&json, "findings", (int64_t)status->findings);

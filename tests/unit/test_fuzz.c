@@ -215,10 +215,10 @@ static void run_and_kill(const char *const *labels, size_t count, const struct p
 static void a_campaign_that_was_cut_short_ends_as_without(void **state)
 {
     (void)state;
-    for (int guided = 0; guided < 2; guided++) {
+    for (int strategy = FUZZ_RANDOM; strategy <= FUZZ_YIELD; strategy++) {
         struct scene scene;
         scene_open(&scene, LABELS(padded, joined));
-        struct plan whole = {"whole", .seed = 5, .count = 90, .strategy = guided ? FUZZ_MCTS : FUZZ_RANDOM};
+        struct plan whole = {"whole", .seed = 5, .count = 90, .strategy = (enum fuzz_strategy)strategy};
         struct plan killed = whole, parts = whole;
         killed.folder = "killed";
         parts.folder = "parts";
@@ -351,9 +351,9 @@ static void a_rewritten_case_has_a_recipe(void **state)
     }
     for (uint64_t i = 0; i < MADE; i++) {
         struct test_case *plain, *other, *again;
-        size_t node;
-        if (fuzz_source_make(sources[0], i, &plain, &node, &err) ||
-            fuzz_source_make(sources[1], i, &other, &node, &err) ||
+        struct fuzz_origin origin;
+        if (fuzz_source_make(sources[0], i, &plain, &origin, &err) ||
+            fuzz_source_make(sources[1], i, &other, &origin, &err) ||
             rewriting_recipe(other->recipe, &again, &err))
             fail_msg("%s", err.message);
         assert_same_case(other, again);
