@@ -30,18 +30,21 @@ static int identify(struct finding_facts *facts, struct store *store, const char
 {
     struct signature signature;
     struct finding_evidence evidence;
-    struct str key, cause, place;
+    struct str key, cause, crash, place;
     if (!signature_parse(&signature, text)) /* of another version */
         return 0;
     str_init(&key);
     str_init(&cause);
+    str_init(&crash);
     str_init(&place);
     int status = evidence_load(&evidence, store, text, err);
     if (!status) {
         cause_key(&key, &signature, &evidence, NULL);
         cause_file(&place, &signature, &evidence);
+        cause_crash_key(&crash, &signature, &evidence);
     }
     known_cause_text(&cause, key.data);
+    facts->crash = arena_strdup(&facts->arena, crash.data);
     facts->place = arena_strdup(&facts->arena, place.data);
     facts->name = arena_strdup(&facts->arena, signature.name);
     facts->cause = arena_strdup(&facts->arena, cause.data);
@@ -50,6 +53,7 @@ static int identify(struct finding_facts *facts, struct store *store, const char
     evidence_release(&evidence);
     str_release(&key);
     str_release(&cause);
+    str_release(&crash);
     str_release(&place);
     return status;
 }
@@ -156,6 +160,7 @@ struct cause_names {
     unsigned kins;         /* how the findings fail, 1 << KIN_NUMBERS ... */
     struct str parameters; /* those to blame, each after a blank */
     struct str places;     /* files of the engine's source, likewise */
+    struct str crash;      /* the key of a crash whatever its stack, or "" */
 };
 
 /* Adds a word to a list of words, each after a blank, that does not have it. */
@@ -182,6 +187,8 @@ static void note_facts(struct cause_names *names, const char *signature)
     names->kins |= 1U << verdict_row(symptom_verdict(facts.symptom))->kin;
     note_word(&names->parameters, facts.parameter);
     note_word(&names->places, facts.place);
+    if (!names->crash.length)
+        known_cause_text(&names->crash, facts.crash);
     facts_release(&facts);
 }
 
@@ -218,7 +225,11 @@ static void write_witness(struct str *out, const struct folder *campaign, const 
     struct str witness;
     str_init(&witness);
     witness_write(&witness, campaign, stored);
-    str_printf(out, witness.length ? "witness = %s\n" : "", witness.data);
+    if (witness.length) {
+        str_add(out, "witness = ");
+        known_cause_text(out, witness.data);
+        str_add(out, "\n");
+    }
     str_release(&witness);
 }
 
@@ -232,6 +243,7 @@ int known_write(struct str *out, struct store *store, const struct folder *campa
     struct cause_names names = {.store = store, .key = key.data, .first = stored->name, .out = out};
     str_init(&names.parameters);
     str_init(&names.places);
+    str_init(&names.crash);
     str_printf(out, "[%s]\nengine = %.*s\nfinding = %s", stored->name, (int)engine.length, engine.text,
                stored->name);
     if (!status)
@@ -241,12 +253,15 @@ int known_write(struct str *out, struct store *store, const struct folder *campa
     known_cause_text(out, key.data);
     str_add(out, "\n");
     write_symptoms(out, key.data, names.kins);
+    if (names.crash.length)
+        str_printf(out, "crash = %s\n", names.crash.data);
     if (names.parameters.length)
         str_printf(out, "parameter =%s\n", names.parameters.data);
     if (names.places.length)
         str_printf(out, "place =%s\n", names.places.data);
     str_release(&names.parameters);
     str_release(&names.places);
+    str_release(&names.crash);
     str_add(out, "cause = ");
     known_cause_text(out, because);
     str_add(out, "\n");

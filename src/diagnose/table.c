@@ -236,6 +236,18 @@ void cause_file(struct str *out, const struct signature *whole, const struct fin
         cause_place(out, &subject);
 }
 
+void cause_crash_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence)
+{
+    struct signature alone;
+    struct cause_subject subject;
+    subject_of(&subject, whole, evidence, &alone);
+    for (size_t i = 0; subject.kin == KIN_CRASH && i < cause_row_count(); i++)
+        if ((rows[i].all & EVIDENCE(HAS_PARAMETER)) && applies(&rows[i], &subject)) {
+            add_key(out, &rows[i], &subject);
+            return;
+        }
+}
+
 void cause_key(struct str *out, const struct signature *whole, const struct finding_evidence *evidence,
                const struct cause_row *without)
 {

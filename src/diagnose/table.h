@@ -63,6 +63,11 @@ void cause_key(struct str *out, const struct signature *signature, const struct 
 /* Appends the file of the engine's source that the message names; nothing where it names none. */
 void cause_file(struct str *out, const struct signature *signature, const struct finding_evidence *evidence);
 
+/* Appends the key of a crash whatever its stack, where a parameter is to blame; nothing otherwise. Memory
+ * that was damaged makes an engine end here or there. */
+void cause_crash_key(struct str *out, const struct signature *signature,
+                     const struct finding_evidence *evidence);
+
 /* Whether a key says nothing of the symptom. */
 bool cause_is_of_any_symptom(const char *key);
 

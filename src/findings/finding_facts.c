@@ -268,6 +268,7 @@ static void init(struct finding_facts *facts)
                                     .name = "",
                                     .cause = "",
                                     .place = "",
+                                    .crash = "",
                                     .parameter = "",
                                     .stage = "",
                                     .message = "",

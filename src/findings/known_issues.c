@@ -400,11 +400,8 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     struct arena *arena = &known->arena;
     const struct {
         const char *key, **text;
-    } texts[] = {{"engine", &issue->engine},
-                 {"cause", &issue->cause},
-                 {"case", &issue->document},
-                 {"same-cause", &issue->same_cause},
-                 {"witness", &issue->witness}};
+    } texts[] = {{"engine", &issue->engine},         {"cause", &issue->cause}, {"case", &issue->document},
+                 {"same-cause", &issue->same_cause}, {"crash", &issue->crash}, {"witness", &issue->witness}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (text_equal(key, texts[i].key)) {
             *texts[i].text = arena_strdup(arena, value);
@@ -456,7 +453,7 @@ static int read_key(struct known_issues *known, struct known_issue *issue, const
     return condition
                ? condition < 0 ? -1 : 0
                : error_set(err, ERROR_FORMAT,
-                           "no key '%.40s'; there are engine, finding, same-cause, parameter, place, "
+                           "no key '%.40s'; there are engine, finding, same-cause, crash, parameter, place, "
                            "witness, from, "
                            "until, "
                            "knobs, symptom, asked, stage, signal, operators, opset, factor, expected, got, "
@@ -502,6 +499,7 @@ static int begin(struct reader *reader, const char *name, int line, struct error
         .cause = "",
         .document = "",
         .same_cause = "",
+        .crash = "",
         .witness = "",
         .from = "",
         .until = "",

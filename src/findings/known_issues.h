@@ -119,6 +119,7 @@ struct known_issue {
     size_t n_names;
     const char **names;
     const char *same_cause; /* as known_cause_text writes it, or "" */
+    const char *crash;      /* the same for crashes whatever their stack, or "" */
     /* Where there are some, a finding for which another parameter is to blame is another bug. */
     size_t n_parameters;
     const char **parameters;

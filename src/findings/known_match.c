@@ -428,7 +428,8 @@ static bool is_named_finding(const struct known_issue *issue, const struct findi
     bool listed = issue->n_names && is_listed(issue->names, issue->n_names, facts->name);
     bool other = !is_listed(issue->parameters, issue->n_parameters, facts->parameter) &&
                  (*facts->parameter || facts->undiagnosed);
-    bool caused = *issue->same_cause && text_equal(issue->same_cause, facts->cause) &&
+    bool caused = ((*issue->same_cause && text_equal(issue->same_cause, facts->cause)) ||
+                   (*issue->crash && text_equal(issue->crash, facts->crash))) &&
                   (!*facts->place || is_listed(issue->places, issue->n_places, facts->place));
     return !other && (listed || caused);
 }

@@ -618,6 +618,27 @@ static void test_one_stack(void **state)
     };
     same(one, COUNT(one));
     same(heap, COUNT(heap));
+    /* What is to blame for a crash, wherever it ends. */
+    static const struct row blamed[] = {
+        {"crash|opencv|CumSum|any||f<g",
+         "{\"stack\": \"f<g\", \"parameter\": \"axis\", \"value\": \"-4\", \"owner\": \"CumSum\"}"},
+        {"crash|opencv|CumSum|any||h", "{\"stack\": \"h\"}"},
+        {"wrong|opencv|CumSum|f32||", "{\"parameter\": \"axis\", \"value\": \"-4\", \"owner\": \"CumSum\"}"},
+    };
+    static const char *const keys[] = {"parameter|crash|opencv|CumSum|axes", "", ""};
+    for (size_t i = 0; i < COUNT(blamed); i++) {
+        struct signature signature;
+        struct finding_evidence evidence;
+        struct str key;
+        str_init(&key);
+        assert_true(signature_parse(&signature, blamed[i].signature));
+        evidence_init(&evidence);
+        evidence_read(&evidence, blamed[i].evidence, strlen(blamed[i].evidence));
+        cause_crash_key(&key, &signature, &evidence);
+        assert_string_equal(key.data, keys[i]);
+        evidence_release(&evidence);
+        str_release(&key);
+    }
     apart(two, COUNT(two));
 }
 

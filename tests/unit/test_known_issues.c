@@ -375,8 +375,11 @@ static void add_diagnosed(struct store *store, const char *signature, const char
     evidence.main = "Resize";
     evidence.shown = EVIDENCE(DIAGNOSED);
     assert_true(signature_parse(&parsed, signature));
-    struct finding finding = {
-        .signature = signature, .name = parsed.name, .kind = "wrong", .engine = "a@1:fast=1"};
+    struct finding finding = {.signature = signature,
+                              .name = parsed.name,
+                              .kind = "wrong",
+                              .engine = "a@1:fast=1",
+                              .recipe = "plan seed=1\n[two]"};
     assert_int_equal(store_add(store, &finding, NULL, NULL), 0);
     assert_int_equal(evidence_store(store, signature, &evidence, NULL), 0);
     assert_int_equal(known_mark(&none, store, signature, facts, NULL), 0);
@@ -405,8 +408,10 @@ static void a_muted_cause_stays_muted(void **state)
     assert_int_equal(store_list(entry.store, &filter, write_entry, &entry, NULL), 0);
     if (read_text(&known, entry.text.data, &err))
         fail_msg("%s in\n%s", err.message, entry.text.data);
+    assert_int_equal(known.count, 1);
     assert_string_equal(known.items[0].engine, "a");
     assert_string_equal(known.items[0].cause, "two lines here");
+    assert_string_equal(known.items[0].witness, "wrong recipe plan seed=1 [two]");
     add_diagnosed(entry.store, alike, "mode", &scene.facts);
     assert_null(known_misfit(&known, &known.items[0], &scene.facts)); /* by its cause */
     scene.facts.parameter = "axes"; /* by its name, unless another parameter is to blame or may be */
@@ -473,6 +478,7 @@ static void a_wide_cause_is_muted_as_it_failed(void **state)
 
 static const char muted_text[] = "[one]\nengine = a\nfinding = wrong-resize-0123456789ab\n"
                                  "same-cause = kernel|wrong|a|Resize|f32\nparameter = mode sizes\n"
+                                 "crash = parameter|crash|a|Resize|mode\n"
                                  "place = resize.cc upsample.cc\n"
                                  "cause = it is planted\nwitness = wrong recipe plan seed=1\n";
 
@@ -498,6 +504,7 @@ static void an_issue_needs_its_witness(void **state)
                                   .cause = "",
                                   .parameter = "",
                                   .place = "",
+                                  .crash = "",
                                   .stage = "",
                                   .message = ""};
     struct known_tried tried = {.engine = "a@1"};
@@ -523,6 +530,10 @@ static void an_issue_needs_its_witness(void **state)
     facts.engine = "a@2"; /* another release */
     assert_non_null(known_misfit(&known, issue, &facts));
     tried.engine = ""; /* the campaign in which it was muted */
+    assert_null(known_misfit(&known, issue, &facts));
+    facts.cause = "stack|crash|a|f<g"; /* a crash that is noticed elsewhere */
+    assert_non_null(known_misfit(&known, issue, &facts));
+    facts.crash = "parameter|crash|a|Resize|mode";
     assert_null(known_misfit(&known, issue, &facts));
     facts.place = "resize.cc";
     assert_null(known_misfit(&known, issue, &facts));
