@@ -3,6 +3,7 @@
 #include "base/limits.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,13 +13,22 @@ enum {
     PANEL = (1 << 22) / 2, /* elements of one packed matrix: 16 MB */
     STRIP = 1 << 18,       /* elements of B at a time, where that leaves enough columns */
     COLUMNS = 256,         /* which are enough */
+    FEW_ROWS = 64,
+    FEW_TERMS = 128,
 };
 
 struct operand operand_of(const struct bounded *b)
 {
     struct operand o = {.type = b->type, .value = b->value, .hard = b->hard, .likely = b->likely};
     o.integral = o.finite = true;
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < b->count && !b->hard; i++) {
+        long double size = fabsl(b->value[i]);
+        o.largest = size > o.largest ? size : o.largest;
+        o.finite &= size <= LDBL_MAX;
+        if (o.integral)
+            o.integral = size == rintl(size);
+    }
+    for (size_t i = 0; i < b->count && b->hard; i++) {
         long double v = b->value[i];
         o.finite = o.finite && isfinite(v) && !isinf(bounded_hard(b, i));
         o.integral = o.integral && v == rintl(v) && bounded_hard(b, i) == 0;
@@ -412,7 +422,8 @@ static void contract_loops(const struct contraction *c, bool exact)
  * that each bound is a plain product of non-negative matrices without cancellation:
  *   hard   = |A| (hb (1 + gamma) + gamma |B|)  +  ha ((|B| + hb) (1 + gamma))
  *   likely = A^2 (lb^2 + c2 B^2)               +  la^2 (B^2 + lb^2)
- * The second products vanish when A is exact.
+ * The second products vanish when A is exact. When B is, A absorbs all factors, and B's parts are |B| and
+ * B^2: hard   = (gamma |A| + ha (1 + gamma)) |B| likely = (c2 A^2 + la^2) B^2
  */
 enum part { VALUE, HARD, LIKELY, HARD_A, LIKELY_A, PARTS };
 
@@ -423,9 +434,11 @@ struct panel {
 struct blocks {
     const struct contraction *c;
     bool exact;    /* values only */
-    bool a_bounds; /* A is not exact */
+    bool a_bounds; /* neither A nor B is exact */
+    bool b_exact;  /* B is */
     double gamma, c2;
     size_t mb, nb; /* rows of A and columns of B at a time */
+    size_t kb;     /* terms of B at a time: all, unless A has so few rows that packing B costs most */
     size_t effort; /* terms that may still be looked at one by one */
     struct panel a, b, out;
     struct panel ready; /* what B is a view of, where it reads elements several times; NULL otherwise */
@@ -439,6 +452,12 @@ static void pack_one_a(const struct blocks *s, size_t at, size_t to)
     s->a.part[VALUE][to] = v;
     if (s->exact)
         return;
+    if (s->b_exact) {
+        double h = bound_at(o->hard, at), l = bound_at(o->likely, at);
+        s->a.part[HARD][to] = s->gamma * fabs(v) + h * (1 + s->gamma);
+        s->a.part[LIKELY][to] = s->c2 * v * v + l * l;
+        return;
+    }
     s->a.part[HARD][to] = fabs(v);
     s->a.part[LIKELY][to] = v * v;
     if (!s->a_bounds)
@@ -448,13 +467,19 @@ static void pack_one_a(const struct blocks *s, size_t at, size_t to)
 }
 
 /* The same of B, into a panel or, at its own place, into `ready`. */
-static void pack_one_b(const struct blocks *s, const struct panel *panel, size_t at, size_t to)
+static inline void pack_one_b(const struct blocks *s, const struct panel *panel, size_t at, size_t to)
 {
     const struct operand *o = s->c->b.of;
-    double v = (double)o->value[at], h = bound_at(o->hard, at), l = bound_at(o->likely, at);
+    double v = (double)o->value[at];
     panel->part[VALUE][to] = v;
     if (s->exact)
         return;
+    if (s->b_exact) {
+        panel->part[HARD][to] = fabs(v);
+        panel->part[LIKELY][to] = v * v;
+        return;
+    }
+    double h = bound_at(o->hard, at), l = bound_at(o->likely, at);
     panel->part[HARD][to] = h * (1 + s->gamma) + s->gamma * fabs(v);
     panel->part[LIKELY][to] = l * l + s->c2 * v * v;
     if (!s->a_bounds)
@@ -476,31 +501,32 @@ static void pack_a(struct blocks *s, size_t from, size_t rows)
             pack_one_a(s, at_a(c, from + i, k), i * c->k + k);
 }
 
-static void pack_b(struct blocks *s, size_t from, size_t cols)
+/* Terms `top` to `top` + `terms` of some columns. */
+static void pack_b(struct blocks *s, size_t top, size_t terms, size_t from, size_t cols)
 {
     const struct contraction *c = s->c;
     const size_t *at = c->b.cols + from;
-    for (size_t k = 0; k < c->k && !s->ready.part[VALUE]; k++)
+    for (size_t k = 0; k < terms && !s->ready.part[VALUE]; k++)
         for (size_t j = 0; j < cols; j++)
-            pack_one_b(s, &s->b, at_b(c, k, from + j), k * cols + j);
+            pack_one_b(s, &s->b, at_b(c, top + k, from + j), k * cols + j);
     for (int part = 0; part < PARTS && s->ready.part[VALUE]; part++)
-        for (size_t k = 0; part_used(s, part) && k < c->k; k++) {
-            const double *in = s->ready.part[part] + c->b.rows[k];
+        for (size_t k = 0; part_used(s, part) && k < terms; k++) {
+            const double *in = s->ready.part[part] + c->b.rows[top + k];
             double *out = s->b.part[part] + k * cols;
             for (size_t j = 0; j < cols; j++)
                 out[j] = in[at[j]];
         }
 }
 
-static void multiply(struct blocks *s, size_t rows, size_t cols)
+static void multiply(struct blocks *s, size_t rows, size_t top, size_t terms, size_t cols)
 {
     /* HARD_A adds to HARD's result, LIKELY_A to LIKELY's. */
     static const enum part target[PARTS] = {VALUE, HARD, LIKELY, HARD, LIKELY};
     for (int part = 0; part < PARTS; part++)
         if (part_used(s, part))
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)cols, (int)s->c->k, 1,
-                        s->a.part[part], (int)s->c->k, s->b.part[part], (int)cols, part >= HARD_A,
-                        s->out.part[target[part]], (int)cols);
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)cols, (int)terms, 1,
+                        s->a.part[part] + top, (int)s->c->k, s->b.part[part], (int)cols,
+                        part >= HARD_A || top > 0, s->out.part[target[part]], (int)cols);
 }
 
 /* What is no number is settled term by term, while that costs little. */
@@ -598,8 +624,11 @@ static void run_blocks(struct blocks *s)
         pack_a(s, i, rows);
         for (size_t j = 0; j < c->n && !limits_late(c->k * s->nb); j += s->nb) {
             size_t cols = c->n - j < s->nb ? c->n - j : s->nb;
-            pack_b(s, j, cols);
-            multiply(s, rows, cols);
+            for (size_t top = 0, terms; top < c->k; top += terms) {
+                terms = c->k - top < s->kb ? c->k - top : s->kb;
+                pack_b(s, top, terms, j, cols);
+                multiply(s, rows, top, terms, cols);
+            }
             for (size_t r = 0; r < rows; r++)
                 for (size_t q = 0; q < cols; q += ROW)
                     give_row(s, i + r, j + q, r * cols + q, cols - q < ROW ? cols - q : ROW);
@@ -663,15 +692,20 @@ void contract_on_one_thread(void)
 static int contract_blocks(const struct contraction *c, bool exact, struct error *err)
 {
     double u = unit_of(c->type), steps = c->roundings > 1 ? c->roundings : 1;
-    struct blocks s = {.c = c, .exact = exact, .a_bounds = c->a.of->hard != NULL, .effort = EFFORT};
+    struct blocks s = {.c = c, .exact = exact, .b_exact = !c->b.of->hard, .effort = EFFORT};
+    s.a_bounds = c->a.of->hard && !s.b_exact;
     s.gamma = (steps - 1) * u;
     s.c2 = steps * u * u;
     s.mb = clamp_block(PANEL / c->k, c->m);
     size_t longer = c->k > s.mb ? c->k : s.mb;
-    s.nb = clamp_block(STRIP / longer >= COLUMNS ? STRIP / longer : PANEL / longer, c->n);
+    s.kb = c->m <= FEW_ROWS && c->k > FEW_TERMS ? FEW_TERMS : c->k;
+    s.nb = clamp_block(s.kb < c->k                 ? COLUMNS
+                       : STRIP / longer >= COLUMNS ? STRIP / longer
+                                                   : PANEL / longer,
+                       c->n);
     int result = -1;
     if (make_ready(&s, err) || panel_alloc(&s, &s.a, s.mb * c->k, false, err) ||
-        panel_alloc(&s, &s.b, c->k * s.nb, false, err) || panel_alloc(&s, &s.out, s.mb * s.nb, true, err))
+        panel_alloc(&s, &s.b, s.kb * s.nb, false, err) || panel_alloc(&s, &s.out, s.mb * s.nb, true, err))
         goto out;
     contract_on_one_thread();
     run_blocks(&s);

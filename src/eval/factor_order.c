@@ -12,11 +12,11 @@ struct factors factors_of(const struct bounded *value)
     long double largest = 0, smallest = INFINITY;
     for (size_t i = 0; i < value->count; i++) {
         long double size = fabsl(value->value[i]);
-        if (isinf(size))
-            own.infinite = true;
-        else if (size > largest)
-            largest = size;
-        if (size > 0 && size < smallest)
+        if (size > largest) {
+            own.infinite |= isinf(size);
+            largest = isinf(size) ? largest : size;
+        }
+        if (size < smallest && size > 0)
             smallest = size;
     }
     if (largest > 0) {
