@@ -61,6 +61,8 @@ static char *describe(const struct fuzz_options *options)
     if (s->rules_share > 0)
         str_printf(&text, ", rules %s, share %g, depth %zu", s->rules.rules ? s->rules.rules : "all",
                    s->rules_share, s->rules_depth);
+    if (s->method)
+        str_printf(&text, ", method %s", s->method);
     recipe_options(&text, &s->generate);
     char *detached = str_detach(&text);
     str_release(&text);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "campaign/fuzz.h"
+#include "campaign/method_options.h"
 #include "generate/case_maker.h"
 #include "generate/plan.h"
 
@@ -290,6 +291,7 @@ static int make_graph(struct fuzz_source *source, uint64_t index, struct rng *rn
     if (plan_random(&plan, source->blocks, rng, blocks, generate, err))
         return -1;
     follow_path(source, path, rng, &plan);
+    method_options_plan(&plan, source->options.method);
     return generate_plan(source->options.seed, index, &plan, generate, made, err);
 }
 

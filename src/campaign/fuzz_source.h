@@ -28,6 +28,7 @@ struct fuzz_source_options {
     uint64_t seed;
     enum fuzz_strategy strategy;
     struct mcts_options mcts;
+    const char *method; /* words that hold for every graph (campaign/method_options.h); NULL: none */
     size_t candidates; /* models drawn for a case, of which the one that adds most coverage is taken; at most
                           16; 0: 1, as each costs as much as running it on the reference */
     size_t blocks;     /* of every graph; 0: as the strategy says, and some cases are single operators */

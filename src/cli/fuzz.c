@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "campaign/fuzz_record.h"
 #include "campaign/kept_case.h"
+#include "campaign/method_options.h"
 #include "cli/campaign_run.h"
 #include "cli/shared_options.h"
 #include "report/text_table.h"
@@ -18,7 +19,7 @@ struct settings {
     long long count, blocks, opset;
     uint64_t seed;
     int strategy;
-    const char *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif;
+    const char *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif, *method;
     double rules_share;
     long long rules_depth;
     bool gradients, no_known, no_probe, no_reduce, metrics;
@@ -27,9 +28,10 @@ struct settings {
 
 /* What makes the cases and the verdicts: the same for all workers of a shared campaign. */
 static const char *const agreed[] = {
-    "engine",      "no-reference", "second-opinion", "deadline", "memory",   "count",     "seed",
-    "strategy",    "blocks",       "only-blocks",    "ops",      "opset",    "types",     "rules",
-    "rules-share", "rules-depth",  "gradients",      "no-known", "no-probe", "no-reduce", NULL};
+    "engine",   "no-reference", "second-opinion", "deadline",    "memory",    "count",
+    "seed",     "strategy",     "blocks",         "only-blocks", "ops",       "opset",
+    "types",    "rules",        "rules-share",    "rules-depth", "gradients", "method-options",
+    "no-known", "no-probe",     "no-reduce",      NULL};
 
 /* A list of element types as the user writes them; NULL: none. */
 static int read_types(const char *list, dtype_set *types, struct error *err)
@@ -75,6 +77,8 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         .reduce = !settings->no_reduce,
         .shared = shared,
     };
+    if (method_options_read(&options.source, settings->method, err))
+        return -1;
     struct campaign_wanted wanted = {settings->junit, settings->sarif, settings->metrics};
     return campaign_run(&options, &settings->common, &wanted, session, err);
 }
@@ -237,6 +241,9 @@ static const struct cli_option options[] = {
      "far"},
     {0, "blocks", OPTION_SEVERAL, "N", offsetof(struct settings, blocks),
      "blocks in each model (default: 2 to 15, and a third of the cases are single operators)"},
+    {0, "method-options", OPTION_TEXT, "A=N,...", offsetof(struct settings, method),
+     "what the graph-fuzzing paper varies: candidates, exploration, depth, children, topology, k, p, add, "
+     "remove ..."},
     {0, "only-blocks", OPTION_TEXT, "A,B*,...", offsetof(struct settings, only_blocks),
      "use only blocks with these names or patterns ('assay blocks list --operators'), also for probing"},
     {0, "ops", OPTION_TEXT, "A,B,...", offsetof(struct settings, ops),
@@ -295,6 +302,8 @@ const struct command command_fuzz = {
     .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
                 "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
                 "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
+                "  assay fuzz -e onnxruntime --method-options candidates=16,topology=ws,k=4,p=0.5 --time 1h "
+                "-o paper\n"
                 "  assay fuzz -e onnxruntime --types float32,float8e4m3fn,int4 --time 10m -o narrow\n"
                 "  assay fuzz -e onnxruntime --only-blocks 'Reduce*,attention,conv-*' --time 10m -o some\n"
                 "  assay fuzz -e onnxruntime --known ours.ini --time 1h -o night --junit night.xml\n"

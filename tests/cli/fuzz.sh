@@ -32,6 +32,14 @@ assay fuzz -e reference --replay 'one seed=1 index=3 ops=Conv colour=red'
 assay fuzz -e reference
 assay fuzz -o five
 assay fuzz -e reference -o five more
+# What the paper varies holds for every graph, and a word that there is not is named with those that there are.
+assay fuzz -e reference --method-options depth=2,candidate=4 --count 60 -o five
+assay fuzz -e reference --method-options p=2 --count 60 -o five
+for strategy in mcts yield; do
+    quietly fuzz -e reference:fault=conv-rotated --no-reduce --no-probe --ops Conv,Relu --blocks 4 --count 60 --strategy $strategy \
+        --method-options candidates=3,topology=ws,k=2,p=0.25,add=0.5 -o paper-$strategy
+    assay findings paper-$strategy --format json | grep -o 'topology=ws k=2 p=0.25 add=0.5' | sort -u
+done
 # A signal ends a campaign between two cases, whichever thread of a library it meets.
 "$build/src/cli/assay" fuzz -e reference:round=on --no-probe --time 60 -o stopped >stopped.txt 2>&1 &
 for i in $(seq 100); do [ -e stopped/assay.db ] && break; sleep 0.1; done
