@@ -7,7 +7,7 @@
  * [--fill NAME]
  *            [--edit WORDS] [--repeat N] [--deadline SECONDS] [--seed S] [--from INDEX]
  * [--bounds] [--list]
- * [--quiet] [--fresh] [--probed] [--gradients] -e ENGINE...
+ * [--quiet] [--fresh] [--probed] [--gradients] [--oracles] -e ENGINE...
  *
  * Every engine is judged by the healthy reference. A finding is one line: engine, verdict, the node to blame
  * with its types and attributes, and the recipe of the first case. What a known issue of share/known explains
@@ -15,7 +15,10 @@
  * explanation too. --list prints a line for each verdict: engine, verdict, text, recipe, and of what needs an
  * explanation the node and the document that has it. --probed leaves out what all engines lack by what `assay
  * probe` has kept; the indices then go on until there are as many cases as asked for. --gradients judges
- * gradients in place of outputs. The last line is
+ * gradients in place of outputs. --oracles counts what published oracles (oracles.h) would say of the answers
+ * that were judged, beside the verdict: a line "oracle ENGINE NAME true N false N missed N silent N" for
+ * each, where true and missed are findings that it reports and does not, and false and silent are answers
+ * within the bounds. The last line is
  *
  *     cases N findings N explained N unexplained N untested N seconds T strays N
  */
@@ -25,6 +28,7 @@
 #include "base/str.h"
 #include "findings/known_issues.h"
 #include "generate/plan.h"
+#include "oracles.h"
 #include "probe/probe_file.h"
 #include "trial/trial.h"
 #include "variant.h"
@@ -69,6 +73,9 @@ struct bench {
     size_t n_findings, capacity;
     size_t settled[VERDICT_COUNT];
     struct tally by_op[MAX_OPS], all;
+    bool oracles;
+    size_t (*said)[ORACLE_COUNT][2]
+                  [2]; /* of each engine: whether it is a finding, whether the oracle reports it */
     size_t untested, found, n_known;
 };
 
@@ -157,6 +164,28 @@ static void list_verdict(const struct bench *run, const struct trial_done *done,
     free(text);
 }
 
+/* Answers in numbers that the judge has an opinion on. */
+static void ask_oracles(struct bench *run, const struct trial_done *done, size_t engine)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[engine];
+    bool found = verdict_is_finding(verdict->kind);
+    if (done->results[engine].outcome != OUTCOME_OK || done->reference.outcome != OUTCOME_OK ||
+        (!found && !verdict_is(verdict->kind, CLASS_AGREES)))
+        return;
+    for (enum oracle i = 0; i < ORACLE_COUNT; i++)
+        run->said[engine][i][found][oracle_reports(i, &done->results[engine], &done->reference)]++;
+}
+
+static void print_oracles(const struct bench *run)
+{
+    for (size_t engine = 0; run->oracles && engine < run->n_engines; engine++)
+        for (enum oracle i = 0; i < ORACLE_COUNT; i++) {
+            const size_t(*said)[2] = run->said[engine][i];
+            printf("oracle %s %s true %zu false %zu missed %zu silent %zu\n", run->labels[engine],
+                   oracle_name(i), said[1][1], said[0][1], said[1][0], said[0][0]);
+        }
+}
+
 static void take(struct bench *run, struct trial_done *done)
 {
     size_t op = (size_t)(uintptr_t)done->user;
@@ -169,6 +198,8 @@ static void take(struct bench *run, struct trial_done *done)
             needs_explanation(verdict) ? note_finding(run, done, i, &node) : NULL;
         tally_add(&run->by_op[op], verdict, issue != NULL);
         tally_add(&run->all, verdict, issue != NULL);
+        if (run->oracles)
+            ask_oracles(run, done, i);
         if (run->list)
             list_verdict(run, done, i, node.length ? node.data : op_at(op)->name, issue);
         str_release(&node);
@@ -303,14 +334,14 @@ static int read_fill(const char *name)
 }
 
 static const struct option long_options[] = {
-    {"one", 1, NULL, '1'},    {"graphs", 1, NULL, 'g'},  {"ops", 1, NULL, 'o'},
-    {"nodes", 1, NULL, 'n'},  {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},
-    {"types", 1, NULL, 't'},  {"fill", 1, NULL, 'f'},    {"seed", 1, NULL, 's'},
-    {"from", 1, NULL, 'F'},   {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
-    {"quiet", 0, NULL, 'q'},  {"fresh", 0, NULL, 'w'},   {"engine", 1, NULL, 'e'},
-    {"edit", 1, NULL, 'E'},   {"repeat", 1, NULL, 'r'},  {"deadline", 1, NULL, 'd'},
-    {"probed", 0, NULL, 'P'}, {"plans", 1, NULL, 'L'},   {"gradients", 0, NULL, 'G'},
-    {NULL, 0, NULL, 0},
+    {"one", 1, NULL, '1'},       {"graphs", 1, NULL, 'g'},  {"ops", 1, NULL, 'o'},
+    {"nodes", 1, NULL, 'n'},     {"illegal", 0, NULL, 'i'}, {"opset", 1, NULL, 'p'},
+    {"types", 1, NULL, 't'},     {"fill", 1, NULL, 'f'},    {"seed", 1, NULL, 's'},
+    {"from", 1, NULL, 'F'},      {"bounds", 0, NULL, 'b'},  {"list", 0, NULL, 'l'},
+    {"oracles", 0, NULL, 'O'},   {"quiet", 0, NULL, 'q'},   {"fresh", 0, NULL, 'w'},
+    {"engine", 1, NULL, 'e'},    {"edit", 1, NULL, 'E'},    {"repeat", 1, NULL, 'r'},
+    {"deadline", 1, NULL, 'd'},  {"probed", 0, NULL, 'P'},  {"plans", 1, NULL, 'L'},
+    {"gradients", 0, NULL, 'G'}, {NULL, 0, NULL, 0},
 };
 
 static int read_options(struct bench *run, int argc, char **argv)
@@ -360,6 +391,9 @@ static int read_options(struct bench *run, int argc, char **argv)
             break;
         case 'l':
             run->list = true;
+            break;
+        case 'O':
+            run->oracles = true;
             break;
         case 'q':
             run->quiet = true;
@@ -422,6 +456,7 @@ static void free_run(struct bench *run)
     blocks_free(run->blocks);
     probe_support_free(run->support);
     free(run->labels);
+    free(run->said);
     free(run);
 }
 
@@ -431,6 +466,7 @@ int main(int argc, char **argv)
     run->seed = 1;
     run->deadline = 10;
     run->labels = memory_zeroed((size_t)argc, sizeof *run->labels);
+    run->said = memory_zeroed((size_t)argc, sizeof *run->said);
     struct registry *registry = NULL;
     struct error err = {0};
     if (read_options(run, argc, argv) || known_open(&run->known, &(struct known_files){0}, &err) ||
@@ -460,6 +496,7 @@ int main(int argc, char **argv)
     panel_close(&run->panel);
     registry_free(registry);
     print_tables(run);
+    print_oracles(run);
     size_t unexplained = run->found - run->n_known;
     printf("cases %zu findings %zu explained %zu unexplained %zu untested %zu seconds %.1f strays %zu\n",
            run->one + run->graphs + run->plans, run->found, run->n_known, unexplained, run->untested,
