@@ -186,7 +186,8 @@ static void stand(const struct bisect *bisect, struct standing *standing)
     for (size_t i = 0; i < bisect->n_stretches; i++) {
         const struct bisect_stretch *stretch = &bisect->stretches[i];
         enum heard heard = verdict_row(stretch->verdict.kind)->heard;
-        judged += heard == HEARD_JUDGED || heard == HEARD_FINDING;
+        judged += heard == HEARD_JUDGED || heard == HEARD_FINDING || heard == HEARD_LIMITED ||
+                  heard == HEARD_LENIENT;
         if (stretch->bad)
             standing_finding(standing);
         else if (heard == HEARD_NOTHING || heard == HEARD_UNJUDGED)

@@ -180,15 +180,16 @@ static void judge_release(struct work *work, int engine, const struct judge_entr
     struct str text;
     str_init(&text);
     const struct result *result = entries[0].result;
-    judge_case(&judgement, work->panel.reference >= 0 ? &work->reference : NULL, entries, count);
+    trial_judge(&judgement, work->test, work->panel.reference >= 0 ? &work->reference : NULL, entries, count);
     struct verdict *verdict = &judgement.verdicts[0];
     str_add(&text, verdict->text);
-    if (result->outcome == OUTCOME_OK)
+    if (result->outcome == OUTCOME_OK && !work->test->forbidden)
         settle_release(work, engine, verdict, &text);
     bool finding = verdict_is_finding(verdict->kind);
-    if (!finding)
+    if (!finding && !work->test->forbidden)
         hold_against_answer(work, result, verdict, &text);
-    decide_refusal(work, engine, result, verdict, &text);
+    if (!work->test->forbidden)
+        decide_refusal(work, engine, result, verdict, &text);
     *said = (struct bisect_verdict){
         .kind = verdict->kind,
         .stage = result->stage,
@@ -318,7 +319,8 @@ static int ask_reference(struct work *work)
     job.bounds = true;
     if (pool_run_one(work->panel.pool, &job, &work->reference, work->err))
         return -1;
-    if (work->reference.outcome == OUTCOME_OK || work->test->n_outputs || work->test->equivalence)
+    if (work->reference.outcome == OUTCOME_OK || work->test->n_outputs || work->test->equivalence ||
+        work->test->forbidden)
         return 0;
     if (work->reference.outcome == OUTCOME_REJECTED)
         return error_set(

@@ -7,6 +7,7 @@
 #include "locate/type_limits.h"
 #include "locate/unjudged.h"
 #include "ops/op.h"
+#include "trial/trial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -483,7 +484,7 @@ void sample_verdicts_add(struct sample_verdicts *verdicts, const struct sample_r
     struct judge_entry *entries = memory_zeroed(verdicts->engines, sizeof *entries);
     for (size_t i = 0; i < verdicts->engines; i++)
         entries[i] = judge_entry_of(panel_engine(verdicts->panel, i), &sample->results[i], false);
-    judge_case(&judgement, sample->reference, entries, verdicts->engines);
+    trial_judge(&judgement, sample->test, sample->reference, entries, verdicts->engines);
     verdicts->samples++;
     verdicts->by_reference += judgement.by_reference;
     if (!judgement.by_reference && !verdicts->reason)

@@ -273,6 +273,14 @@ static void excuse_files(struct trial_done *done)
     }
 }
 
+void trial_judge(struct judgement *judgement, const struct test_case *test, const struct result *reference,
+                 const struct judge_entry *entries, size_t count)
+{
+    judge_case(judgement, reference, entries, count);
+    if (test->forbidden)
+        judge_forbidden(judgement, entries, test->forbidden != FORBIDDEN_BY_REFERENCE, test->forbidden_why);
+}
+
 /* Takes over what came back, and judges it. */
 static void judge_run(const struct trials *trials, struct flight *flight, struct run *run,
                       struct trial_done *done)
@@ -291,10 +299,7 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
     take_results(trials, flight, run, done, differ);
     for (size_t i = 0; i < n; i++)
         entries[i] = judge_entry_of(done->engines[i], &done->results[i], differ[i]);
-    judge_case(&done->judgement, done->asked ? &done->reference : NULL, entries, n);
-    if (flight->test->forbidden)
-        judge_forbidden(&done->judgement, entries, flight->test->forbidden != FORBIDDEN_BY_REFERENCE,
-                        flight->test->forbidden_why);
+    trial_judge(&done->judgement, flight->test, done->asked ? &done->reference : NULL, entries, n);
     note_unasked(flight->variant, done);
     const struct equivalence *way = flight->test->equivalence;
     if (way && way->by_path && flight->handover.path)

@@ -98,4 +98,9 @@ struct trial_source {
  * way. */
 int trials_run(struct trials *trials, const struct trial_source *source, struct error *err);
 
+/* Judges the answers to a case, one that ONNX forbids (test_case.forbidden) among them: judge_case, and then
+ * judge_forbidden. */
+void trial_judge(struct judgement *judgement, const struct test_case *test, const struct result *reference,
+                 const struct judge_entry *entries, size_t count);
+
 #endif
