@@ -4,10 +4,16 @@
 #include "base/memory.h"
 #include "ops/op.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum round { EVERY_PRODUCT, EVEN_PRODUCTS, ODD_PRODUCTS, ROUNDS = STRETCHES_ALL };
+
+enum {
+    STRETCHES_TOGETHER = 16, /* at most, that are computed together */
+    STRETCHES_BEHIND = 64,   /* that are looked at for that: others are far away */
+};
 
 /* The values that are exposed, and how deep in products each value is. */
 struct plan {
@@ -23,6 +29,10 @@ struct stretch {
     size_t end;             /* a value */
     size_t *nodes, n_nodes; /* numbers, producers first */
     size_t *from, n_from;   /* values at which it begins */
+    bool told;              /* was_judged was asked */
+    bool right;             /* and said so */
+    struct bounded
+        shared; /* what is expected at its end, computed with others; type DTYPE_NONE: it was not */
 };
 
 /* What a run told: the hash of each value, 0 where it was not shown; and of each node, whether it was judged
@@ -179,6 +189,7 @@ static void stretch_release(struct stretch *stretch)
 {
     free(stretch->nodes);
     free(stretch->from);
+    bounded_release(&stretch->shared);
 }
 
 /* Notes what the running round shows of a value that a node makes. */
@@ -209,31 +220,48 @@ static bool told_before(const struct stretches *stretches, const struct told *to
 }
 
 /* Whether an earlier run told the same, bit for bit, and was judged. */
-static bool was_judged(struct stretches *stretches, const struct stretch *stretch)
+static bool was_judged(struct stretches *stretches, struct stretch *stretch)
 {
+    if (stretch->told)
+        return stretch->right;
+    stretch->told = true;
     note_shown(stretches, stretch->end);
     for (size_t i = 0; i < stretch->n_from; i++)
         note_shown(stretches, stretch->from[i]);
     for (size_t i = 0; i < stretches->telling->count; i++)
-        if (told_before(stretches, &stretches->telling->told[i], stretch))
+        stretch->right = stretch->right || told_before(stretches, &stretches->telling->told[i], stretch);
+    return stretch->right;
+}
+
+static bool lists(const size_t *numbers, size_t count, size_t number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] == number)
             return true;
     return false;
 }
 
-/* Cuts the stretch out as a model of its own, with the values it was given; false when one is not known. */
-static bool cut(struct stretches *stretches, const struct stretch *stretch, struct part *part)
+/* Cuts stretches out as one model, with the values they were given; false when one is not known. */
+static bool cut(struct stretches *stretches, struct stretch *const *some, size_t count, struct part *part)
 {
     struct recording *record = &stretches->search->record;
     const struct model_index *index = &record->test->index;
     struct arena arena;
     arena_init(&arena);
-    const char **from = arena_array(&arena, stretch->n_from, sizeof *from);
-    const char *to = index->values[stretch->end].name;
-    for (size_t i = 0; i < stretch->n_from; i++)
-        from[i] = index->values[stretch->from[i]].name;
+    size_t *begins = arena_array(&arena, index->count, sizeof *begins), n_from = 0;
+    const char **from = arena_array(&arena, index->count, sizeof *from);
+    const char **to = arena_array(&arena, count, sizeof *to);
+    for (size_t s = 0; s < count; s++) {
+        to[s] = index->values[some[s]->end].name;
+        for (size_t i = 0; i < some[s]->n_from; i++)
+            if (!lists(begins, n_from, some[s]->from[i])) {
+                from[n_from] = index->values[some[s]->from[i]].name;
+                begins[n_from++] = some[s]->from[i];
+            }
+    }
     struct edit_types types = held_values_types(&record->values, &arena);
     *part = (struct part){0};
-    bool known = !model_cut_between(&part->model, index, from, stretch->n_from, &to, 1, &types, NULL);
+    bool known = !model_cut_between(&part->model, index, from, n_from, to, count, &types, NULL);
     arena_release(&arena);
     if (!known)
         return false;
@@ -248,15 +276,86 @@ static bool cut(struct stretches *stretches, const struct stretch *stretch, stru
     return known;
 }
 
+/* Whether two stretches have nodes in common, and neither begins where the other ends. */
+static bool go_together(const struct stretch *a, const struct stretch *b)
+{
+    bool common = false;
+    for (size_t i = 0; i < a->n_nodes && !common; i++)
+        common = lists(b->nodes, b->n_nodes, a->nodes[i]);
+    return common && a->n_nodes > 1 && b->n_nodes > 1 && !lists(a->from, a->n_from, b->end) &&
+           !lists(b->from, b->n_from, a->end);
+}
+
+/* Whether a stretch goes together with one of some that are chosen, and apart from none of them. */
+static bool joins(struct stretches *stretches, struct stretch *const *chosen, size_t count,
+                  struct stretch *stretch)
+{
+    if (stretch->shared.type != DTYPE_NONE || was_judged(stretches, stretch))
+        return false;
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (lists(chosen[i]->from, chosen[i]->n_from, stretch->end) ||
+            lists(stretch->from, stretch->n_from, chosen[i]->end))
+            return false;
+        any = any || go_together(chosen[i], stretch);
+    }
+    return any;
+}
+
+/*
+ * Computes what is expected at the end of a stretch together with those behind it that have nodes in common,
+ * as several values of one product are: else each would compute that product, and read its weights, anew.
+ */
+static void share(struct stretches *stretches, struct stretch *found, size_t count)
+{
+    struct stretch *chosen[STRETCHES_TOGETHER] = {found};
+    struct recording *record = &stretches->search->record;
+    struct arithmetic how = record->test->fusing;
+    struct expected expected = {0};
+    struct part part = {0};
+    size_t n = 1;
+    how.lowered = NULL; /* where that matters, each is computed by itself */
+    for (size_t i = 1; i < count && i < STRETCHES_BEHIND && n < STRETCHES_TOGETHER; i++)
+        if (joins(stretches, chosen, n, &found[i]))
+            chosen[n++] = &found[i];
+    if (n > 1 && cut(stretches, chosen, n, &part) &&
+        !expected_compute(&expected, part.model, &how, part.inputs, part.n_inputs) && expected.count == n)
+        for (size_t i = 0; i < n; i++) {
+            assert(text_equal(part.model->graph->output[i]->name,
+                              record->test->index.values[chosen[i]->end].name));
+            chosen[i]->shared = expected.values[i];
+            bounded_init(&expected.values[i]);
+        }
+    expected_release(&expected);
+    part_release(&part);
+}
+
+/* Judges what the engine showed by what was computed together with other stretches; false where there is no
+ * such, or it is not enough. */
+static bool judge_shared(struct stretches *stretches, struct stretch *stretch, const struct tensor *tensor,
+                         struct verdict *verdict)
+{
+    struct value view = value_view(NULL, tensor);
+    if (!tensor || stretch->shared.type == DTYPE_NONE)
+        return false;
+    *verdict = verdict_begin(false);
+    verdict_output(verdict, 0, &stretch->shared, &view);
+    verdict_finish(verdict, stretches->search->test.index.values[stretch->end].name);
+    bounded_release(&stretch->shared);
+    return !verdict_is_finding(verdict->kind) && !verdict_is(verdict->kind, CLASS_DEVIATES);
+}
+
 /* Judges what the engine showed at the end and, where that is wrong, what it makes of the stretch alone. */
-static void judge(struct stretches *stretches, const struct stretch *stretch, struct verdict *verdict)
+static void judge(struct stretches *stretches, struct stretch *stretch, struct verdict *verdict)
 {
     struct recording *record = &stretches->search->record;
     const struct tensor *tensor = held_values_get(&record->values, stretch->end);
     struct expected expected = {0};
     struct part part = {0};
+    if (judge_shared(stretches, stretch, tensor, verdict))
+        return;
     *verdict = (struct verdict){0};
-    if (tensor && cut(stretches, stretch, &part)) {
+    if (tensor && cut(stretches, &stretch, 1, &part)) {
         struct value view = value_view(NULL, tensor);
         struct result shown = {.outcome = OUTCOME_OK, .count = 1, .outputs = &view}, alone;
         expected_judge_fused(&expected, part.model,
@@ -310,13 +409,16 @@ static void note_lowered(struct stretches *stretches, const struct stretch *stre
             stretches->lowered[stretch->nodes[i]] = visible;
 }
 
-static bool judge_stretch(struct stretches *stretches, const struct stretch *stretch,
+/* `behind`: how many follow it that may be judged from the same run. */
+static bool judge_stretch(struct stretches *stretches, struct stretch *stretch, size_t behind,
                           struct settlement *settlement)
 {
     struct verdict verdict = {0};
     stretches->count++;
     bool right = was_judged(stretches, stretch);
     if (!right) {
+        if (stretch->shared.type == DTYPE_NONE)
+            share(stretches, stretch, behind + 1);
         judge(stretches, stretch, &verdict);
         right = verdict_is_earned(&verdict);
     }
@@ -375,7 +477,7 @@ static int judge_some(struct stretches *stretches, struct stretch *found, size_t
     enum outcome outcome = OUTCOME_OK;
     int status = n_names ? recording_hold(record, names, n_names, &outcome) : 0;
     for (size_t i = first; i < end && !status && outcome == OUTCOME_OK; i++)
-        status = judge_stretch(stretches, &found[i], settlement);
+        status = judge_stretch(stretches, &found[i], end - i - 1, settlement);
     *done = end;
     free(names);
     free(listed);
