@@ -29,9 +29,9 @@ struct fuzz_source_options {
     enum fuzz_strategy strategy;
     struct mcts_options mcts;
     const char *method; /* words that hold for every graph (campaign/method_options.h); NULL: none */
-    size_t candidates; /* models drawn for a case, of which the one that adds most coverage is taken; at most
-                          16; 0: 1, as each costs as much as running it on the reference */
-    size_t blocks;     /* of every graph; 0: as the strategy says, and some cases are single operators */
+    size_t candidates;  /* models drawn for a case, of which the one that adds most coverage is taken; at most
+                           16; 0: 1, as each costs as much as running it on the reference */
+    size_t blocks;      /* of every graph; 0: as the strategy says, and some cases are single operators */
     const char *only_blocks;          /* shell patterns "A,B*" for the names of blocks to use; NULL: all */
     bool redraw;                      /* a graph that adds no coverage is drawn again, three times at most */
     struct generate_options generate; /* ops, opset, types ... */

@@ -452,8 +452,7 @@ static void explain_facts(struct str *out, const struct known_issues *known,
         explain_match(out, match, facts);
         return;
     }
-    str_printf(out, "%s is not known: there is no issue of which everything holds.\n",
-               facts->name);
+    str_printf(out, "%s is not known: there is no issue of which everything holds.\n", facts->name);
     show_line(out, "cause", facts->cause);
     for (size_t i = 0; i < known->count; i++) {
         const struct known_issue *issue = &known->items[i];
