@@ -593,10 +593,11 @@ static void test_node_loose(void **state)
     assert_int_equal(tensor_alloc(&a, DTYPE_FLOAT, &one, 0, &err), 0);
     tensor_set(&a, 0, 3);
     double hard[2];
+    const struct evaluate_options looser = {.loose = true};
     for (int loose = 0; loose < 2; loose++) {
         struct bounded y;
         assert_int_equal(evaluate_node(model, model->graph->node[0], (const struct tensor *const[]){&a, &a},
-                                       NULL, 0, NULL, loose, &y, 1, &err),
+                                       NULL, 0, NULL, loose ? &looser : NULL, &y, 1, &err),
                          0);
         hard[loose] = bounded_hard(&y, 0);
         bounded_release(&y);
@@ -607,7 +608,7 @@ static void test_node_loose(void **state)
     for (int loose = 0; loose < 2; loose++) {
         struct bounded y;
         assert_int_equal(evaluate_node(model, model->graph->node[0], (const struct tensor *const[]){&a, &a},
-                                       NULL, 0, NULL, loose, &y, 1, &err),
+                                       NULL, 0, NULL, loose ? &looser : NULL, &y, 1, &err),
                          0);
         assert_true(isinf(bounded_hard(&y, 0)) == loose);
         bounded_release(&y);

@@ -240,7 +240,7 @@ static void wrong_sign(void **state)
     (void)state;
     begin(&scene, "Det", 1);
     give(&scene, DTYPE_FLOAT, (struct shape){2, {2, 2}}, LIST(1, 2, 3, 4));
-    assert_int_equal(evaluate_node(scene.model, scene.node, scene.given, NULL, 0, NULL, false, &y, 1, NULL),
+    assert_int_equal(evaluate_node(scene.model, scene.node, scene.given, NULL, 0, NULL, NULL, &y, 1, NULL),
                      0);
     assert_true(fabsl(y.value[0] - 2) > bounded_hard(&y, 0)); /* the permanent is 10, the sign matters */
     bounded_release(&y);
@@ -257,7 +257,7 @@ static void sequences_are_refused(void **state)
     (void)state;
     begin(&scene, "SequenceConstruct", 1);
     give_list(&scene, DTYPE_FLOAT, 1, LIST(1));
-    assert_int_equal(evaluate_node(scene.model, scene.node, scene.given, NULL, 0, NULL, false, &y, 1, &err),
+    assert_int_equal(evaluate_node(scene.model, scene.node, scene.given, NULL, 0, NULL, NULL, &y, 1, &err),
                      -1);
     assert_int_equal(err.code, ERROR_UNSUPPORTED);
     tensor_release(&scene.tensors[0]);
