@@ -213,9 +213,8 @@ static const struct abbreviation of_engines[] = {
 };
 
 static const struct abbreviation of_coverage[] = {
-    {"mcts", "blocks are chosen by Monte Carlo tree search, towards what is covered least; random: they are "
-             "not; yield: they "
-             "are not, and how many there are follows from what that found"},
+    {"mcts", "blocks are chosen by Monte Carlo tree search, towards what is covered least; random, yield: "
+             "they are not"},
     {"OTC", "operator type coverage: operators that occurred"},
     {"IDC", "input degree coverage: numbers of inputs that operators had, of those they can have"},
     {"ODC", "output degree coverage: the same of the nodes that use their results"},
