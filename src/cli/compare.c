@@ -85,6 +85,22 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
     return status && err->code == ERROR_INVALID ? error_prefix(err, "%s", entry->path) : status;
 }
 
+/* Holds the model against the one that it was made from. */
+static int compare_other(struct compare_model *entry, const struct compare_settings *settings,
+                         struct session *session, struct error *err)
+{
+    struct against_options options = {.seconds = settings->seconds};
+    struct model *other;
+    entry->other = settings->against;
+    if (model_open(&other, entry->other, err))
+        return -1;
+    entry->against = memory_zeroed(1, sizeof *entry->against);
+    int status =
+        against_run(entry->against, entry->model, other, &entry->inputs, &session->panel, &options, err);
+    model_free(other);
+    return status ? error_prefix(err, "%s against %s", entry->path, entry->other) : 0;
+}
+
 static void close_model(struct compare_model *entry)
 {
     inputs_release(&entry->inputs);
@@ -98,6 +114,8 @@ static void stand(const struct compare_model *models, size_t count, const char *
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
         compare_stands(compare, labels, standing);
+        if (models[m].against && models[m].against->damaged)
+            standing_finding(standing);
         for (size_t i = 0; i < compare->pairs; i++)
             if (compare->pair[i].differs)
                 standing_finding(standing);
@@ -127,6 +145,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     const struct compare_settings *settings = raw;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "give a model");
+    if (settings->against && words->count > 1)
+        return error_set(err, ERROR_USAGE, "--against holds one model against another; give one, not %zu",
+                         words->count);
     if (settings->top > 60)
         return error_set(err, ERROR_USAGE, "--top takes 1 to 60, not %lld", settings->top);
     if (settings->percent > 100)
@@ -149,6 +170,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = open_model(&models[i], settings, err);
         if (status == 0)
             status = compare_one(&models[i], settings, &known, &session, err);
+        if (status == 0 && settings->against)
+            status = compare_other(&models[i], settings, &session, err);
         close_model(&models[i]);
     }
     if (status == 0)
@@ -159,6 +182,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     for (size_t i = 0; i < words->count; i++) {
         compare_release(&models[i].compare);
         free(models[i].described);
+        if (models[i].against)
+            against_release(models[i].against);
+        free(models[i].against);
     }
     known_release(&known);
     free(models);
@@ -171,6 +197,9 @@ static const struct cli_option options[] = {
     COMMON_STRICT(struct compare_settings),
     COMMON_INPUTS(struct compare_settings),
     COMMON_KNOWN(struct compare_settings),
+    {0, "against", OPTION_TEXT, "OTHER.onnx", offsetof(struct compare_settings, against),
+     "hold MODEL (quantised, in float16, optimised, exported again) against the one that it was made from: "
+     "what is lost, in which layer, and whether it is the model's or the engine's"},
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct compare_settings, rtol),
      "relative tolerance (default 1e-3)"},
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct compare_settings, atol),
@@ -252,6 +281,7 @@ const struct command command_compare = {
         "  assay compare model.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.12.0\n"
         "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"
         "  assay compare models/*/*.onnx -e onnxruntime@all -e opencv --data mnist/ --keep answers/\n"
+        "  assay compare model-int8.onnx --against model.onnx -e onnxruntime --data validation/\n"
         "  assay compare *.onnx -e onnxruntime -e onnxruntime:opt=none -n 20 --format json -o result.json\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "compare/compare.h"
+#include "report/against_report.h"
 #include "report/answer.h"
 
 struct compare_settings {
@@ -20,6 +21,7 @@ struct compare_settings {
     double seconds; /* for checks */
     const char *keep, *known;
     bool no_known, metrics;
+    const char *against; /* the model that it was made from; NULL: none */
 };
 
 /* One model of the command line. */
@@ -28,9 +30,11 @@ struct compare_model {
     struct model *model; /* NULL after it has been run */
     struct inputs inputs;
     struct compare compare;
-    bool classes;    /* labels are classes */
-    char *described; /* the samples in words */
-    bool strict;     /* of --strict */
+    bool classes;            /* labels are classes */
+    char *described;         /* the samples in words */
+    bool strict;             /* of --strict */
+    struct against *against; /* with --against; NULL: without */
+    const char *other;       /* the path of that model */
 };
 
 /* The answer about a model, of which the caller releases the scene. */
@@ -43,6 +47,9 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
                         struct str *out);
 void compare_write_junit(const struct compare_model *models, size_t count, const struct session *session,
                          struct str *out);
+
+/* What there is to say about the model against the other one. Only with --against. */
+struct against_scene compare_against_scene(const struct compare_model *model, const char *const *labels);
 
 /* Appends in one line why a pair differs; nothing when it does not. */
 void compare_reason(const struct compare *compare, const struct compare_pair *pair, struct str *out);

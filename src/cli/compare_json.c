@@ -189,6 +189,10 @@ static void json_model(struct json *json, const struct compare_model *model, con
     json_string(json, "model", model->path);
     answer_json(json, &scene.answer);
     answer_scene_release(&scene);
+    if (model->against) {
+        struct against_scene against = compare_against_scene(model, labels);
+        against_json(json, &against);
+    }
     json_int(json, "samples", (int64_t)compare->samples);
     json_int(json, "batch", (int64_t)compare->batch);
     json_string(json, "truth", truth_word[compare->truth]);

@@ -64,6 +64,25 @@ void compare_answer(const struct compare_model *model, const char *const *labels
     compare_stands(&model->compare, labels, &scene->standing);
 }
 
+struct against_scene compare_against_scene(const struct compare_model *model, const char *const *labels)
+{
+    return (struct against_scene){
+        .against = model->against,
+        .model = file_base(model->path),
+        .other = file_base(model->other),
+        .labels = labels,
+        .verdicts = &model->compare.verdicts,
+    };
+}
+
+/* What stands before all else with --against. */
+static void text_against(const struct compare_model *model, const char *const *labels, struct str *out)
+{
+    struct against_scene scene = compare_against_scene(model, labels);
+    against_answer(out, &scene, "\n");
+    str_add(out, "\n\n");
+}
+
 static void text_answer(const struct compare_model *model, const char *const *labels, struct str *out)
 {
     struct answer_scene scene;
@@ -460,8 +479,11 @@ static void text_summary(const struct compare_model *models, size_t count, const
 void compare_write_text(const struct compare_model *models, size_t count, const char *const *labels,
                         const struct compare_settings *settings, bool colour, struct str *out)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (models[i].against)
+            text_against(&models[i], labels, out);
         text_answer(&models[i], labels, out);
+    }
     for (size_t i = 0; i < count; i++) {
         const struct compare *compare = &models[i].compare;
         str_add(out, i ? "\n" : "");
@@ -486,6 +508,11 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
         if (settings->metrics)
             text_patterns(compare, labels, out);
         text_reasons(compare, labels, colour, out);
+        if (models[i].against) {
+            struct against_scene scene = compare_against_scene(&models[i], labels);
+            str_add(out, "\n");
+            against_table(out, &scene, settings->metrics, colour);
+        }
     }
     if (count)
         text_summary(models, count, labels, settings->metrics, colour, out);

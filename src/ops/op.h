@@ -92,6 +92,9 @@ enum {
     OP_SPECIMEN = 1 << 22,        /* shows whether an engine fails whatever the operator: no two of them have
                                      anything in common but that they can work along the last axis */
     OP_SPECIMEN_OF_NAN = 1 << 23, /* the same where NaN is asked for, which it keeps by its formula */
+    OP_QUANTIZES = 1 << 24,       /* gives levels: the first input divided by a scale, the second, plus a zero
+                                     point, the third (QuantizeLinear) */
+    OP_DEQUANTIZES = 1 << 25,     /* the other way round (DequantizeLinear) */
 };
 
 /* How many there may be, both included. */

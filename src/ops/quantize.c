@@ -445,7 +445,7 @@ const struct op ops_quantize[] = {
      .params = dequantize_params, .eval = eval_dequantize, .sample = sample_dequantize, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {0, 1}},
      .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
-     .narrow = {19, DTYPES_NARROW}, .dangers = {{DANGER_NONE}}},
+     .narrow = {19, DTYPES_NARROW}, .flags = OP_DEQUANTIZES, .dangers = {{DANGER_NONE}}},
     {OP("QuantizeLinear", 10),
      .open = "the code of NaN, or of a number divided by a scale of 0, and a zero point of another shape "
              "than the scale",
@@ -453,6 +453,6 @@ const struct op ops_quantize[] = {
      .params = quantize_params, .eval = eval_quantize, .sample = sample_quantize, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 10},
      .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE, .narrow = {19, DTYPES_NARROW},
-     .flags = OP_MAKES_NARROW | OP_FIRST_NOT_NARROW, .dangers = {{DANGER_POLE, .input = 1}}},
+     .flags = OP_MAKES_NARROW | OP_FIRST_NOT_NARROW | OP_QUANTIZES, .dangers = {{DANGER_POLE, .input = 1}}},
     {0},
 };
