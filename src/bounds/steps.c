@@ -13,7 +13,7 @@ static long double lost_in_steps(long double most)
     return step < FLT_MIN ? 3 * most : step;
 }
 
-static void blur_block(struct bounded *out, size_t first, size_t last)
+void bounded_blur(struct bounded *out, size_t first, size_t last)
 {
     long double most = 0;
     for (size_t i = first; i < last; i++)
@@ -35,6 +35,6 @@ int bounded_in_steps(struct bounded *out, const struct bounded *from, size_t row
         return -1;
     for (size_t start = 0; out->value && row && start < out->count; start += row)
         for (size_t first = start; first < start + row; first += block)
-            blur_block(out, first, first + block < start + row ? first + block : start + row);
+            bounded_blur(out, first, first + block < start + row ? first + block : start + row);
     return 0;
 }

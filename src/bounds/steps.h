@@ -15,4 +15,7 @@
 int bounded_in_steps(struct bounded *out, const struct bounded *from, size_t row, size_t block,
                      struct error *err);
 
+/* The same of one block, the elements from `first` to before `last`, in place. */
+void bounded_blur(struct bounded *b, size_t first, size_t last);
+
 #endif

@@ -161,6 +161,17 @@ static void lose_bounds(struct scope *scope, struct slot *slot)
         bounds_lose(&slot->own);
 }
 
+/* Rounds a value as the device keeps it. What only moves elements rounds none of them again. */
+static void keep_precisely(const struct scope *scope, const Onnx__NodeProto *node, struct bounded *value)
+{
+    enum precision precision = scope->options->precision;
+    if (scope->shapes_only || precision == PRECISION_OWN || precision_of_operands(precision))
+        return;
+    const struct op *op = op_of(node);
+    if (!op || op->work != WORK_MOVES)
+        bounded_in_precision(value, precision);
+}
+
 static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct bounded *outputs,
                         struct error *err)
 {
@@ -185,6 +196,7 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
             bounded_settle(&slot->own, scope->options->open);
         if (scope->options->loose && node->n_input)
             bounded_loosen(&slot->own);
+        keep_precisely(scope, node, &slot->own);
         lose_bounds(scope, slot);
         slot->view = &slot->own;
         slot->from_node = node->n_input > 0; /* the value of a Constant is given, not computed */
@@ -370,11 +382,31 @@ static void close_grown(const struct op_call *call)
     }
 }
 
+/* The operands of a product as a device reads them that rounds these alone. */
+static int round_operands(const struct op_call *call, enum precision precision, const struct bounded **inputs,
+                          struct bounded *rounded, struct error *err)
+{
+    if (call->op->work != WORK_PRODUCTS)
+        return 0;
+    for (size_t i = 0; i < 2 && i < call->n_inputs; i++) {
+        if (!inputs[i] || inputs[i]->kind != BOUNDED_TENSOR)
+            continue;
+        if (bounded_copy(&rounded[i], inputs[i], err))
+            return -1;
+        bounded_in_precision(&rounded[i], precision);
+        inputs[i] = &rounded[i];
+    }
+    return 0;
+}
+
 /* The operands of a product that the engine computes in fewer bits. */
-static int lower_inputs(const struct scope *scope, const Onnx__NodeProto *node, const struct bounded **inputs,
+static int lower_inputs(const struct scope *scope, const struct op_call *call, const struct bounded **inputs,
                         struct bounded *loosened, struct error *err)
 {
     const struct evaluate_options *options = scope->options;
+    const Onnx__NodeProto *node = call->node;
+    if (precision_of_operands(options->precision) && !scope->shapes_only && !options->round)
+        return round_operands(call, options->precision, inputs, loosened, err);
     if (!options->loose || !options->lowered || scope->shapes_only || node->n_input < 2 || !inputs[1])
         return 0;
     const struct slot *weights = scope_find(scope, node->input[1]);
@@ -444,7 +476,7 @@ static int run_node(struct scope *scope, const Onnx__NodeProto *node, struct err
     };
     int result = gather_inputs(scope, node, inputs, err);
     if (!result)
-        result = lower_inputs(scope, node, inputs, loosened, err);
+        result = lower_inputs(scope, &call, inputs, loosened, err);
     if (!result && call.shapes_only && all_known(op, inputs, node->n_input))
         call.shapes_only = false;
     if (!result)
@@ -585,6 +617,14 @@ const struct evaluate_options *evaluator_options(const struct evaluator *evaluat
     return &evaluator->options;
 }
 
+/* Rounds what the device is given. */
+static void read_precisely(const struct scope *scope, struct bounded *value)
+{
+    enum precision precision = scope->options->precision;
+    if (precision != PRECISION_OWN && !precision_of_operands(precision))
+        bounded_in_precision(value, precision);
+}
+
 /* Binds the inputs; an input that is not given falls back to the initialiser of its name
  * (ensure_initializers). */
 static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, const struct value *inputs,
@@ -605,6 +645,7 @@ static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, c
             return error_prefix(err, "input %s", name);
         if (scope->options->loose)
             bounded_loosen(&slot->own);
+        read_precisely(scope, &slot->own);
         slot->view = &slot->own;
     }
     return 0;
@@ -632,6 +673,7 @@ static int ensure_initializers(struct scope *scope, const struct evaluator *eval
             file_map_forget(tensor.data, tensor.size);
         if (result)
             return error_prefix(err, "initializer %s", value->name);
+        read_precisely(scope, &slot->own);
         slot->view = &slot->own;
         scope->elements += slot->own.count;
     }

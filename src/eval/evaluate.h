@@ -6,6 +6,7 @@
 #ifndef EVAL_EVALUATE_H
 #define EVAL_EVALUATE_H
 
+#include "bounds/precision.h"
 #include "eval/lowered_products.h"
 #include "model/index.h"
 #include "ops/op.h"
@@ -28,6 +29,9 @@ struct evaluate_options {
     bool direct;
     /* With loose: products that the engine computes in fewer bits (lowered_products.h); NULL: none. */
     const struct lowered_products *lowered;
+    /* What the device keeps values in, where that is not their type (bounds/precision.h); with bounds only.
+     */
+    enum precision precision;
     bool containers; /* results may be sequences and absent optionals, which are refused otherwise */
     /*
      * Called instead of a node's kernel unless NULL: for planted faults and disturbances. It may call

@@ -219,6 +219,12 @@ void verdict_say(struct verdict *verdict, const char *format, ...) __attribute__
 /* An error of more standard deviations than this is suspect: see docs/bounds.md for the evidence. */
 #define VERDICT_DEVIATIONS 16.0
 
+/* The largest error that is not suspect, where rounding has that standard deviation. */
+static inline double verdict_unsuspected(double likely)
+{
+    return VERDICT_DEVIATIONS * likely;
+}
+
 /* When an answer has more or fewer outputs than expected, sets the verdict to shape and returns true. */
 bool verdict_count(struct verdict *verdict, size_t expected, size_t got);
 
