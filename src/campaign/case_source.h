@@ -15,8 +15,8 @@
 /* How many cases a range of a campaign in a folder has, and the most that any range may have. */
 enum { FUZZ_RANGE = 500, RANGE_MOST = WORK_RANGE_MOST };
 
-/* The state of a case of the range: not run yet, done, done and something new was found. */
-enum fuzz_mark { MARK_TODO = '.', MARK_DONE = 'd', MARK_NEW = 'n' };
+/* The state of a case of the range: not run yet, done, no engine took it, something new was found. */
+enum fuzz_mark { MARK_TODO = '.', MARK_DONE = 'd', MARK_LACKED = 'l', MARK_NEW = 'n' };
 
 struct fuzz_status;
 

@@ -125,12 +125,21 @@ static int record(struct fuzz *fuzz, size_t number, const struct trial_done *don
     return fuzz_recount(fuzz->status, fuzz->store, err);
 }
 
+/* Whether every engine says that it lacks what the case needs. */
+static bool all_lack(const struct trial_done *done)
+{
+    size_t lacking = 0;
+    for (size_t i = 0; i < done->n_engines; i++)
+        lacking += done->results[i].outcome == OUTCOME_UNSUPPORTED;
+    return lacking == done->n_engines;
+}
+
 /* Counts a case of the range, and lets the source hear of it. */
 static int count(struct fuzz *fuzz, size_t number, const struct trial_done *done, struct error *err)
 {
     const struct case_source_kind *kind = fuzz->source.kind;
     uint64_t before = fuzz->status->cases;
-    fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : MARK_DONE;
+    fuzz->state.marks[number] = fuzz->fresh ? MARK_NEW : all_lack(done) ? MARK_LACKED : MARK_DONE;
     if (!fuzz->range.rough)
         fuzz_count(fuzz->status, done);
     fuzz->status->elapsed = fuzz->before + (clock_seconds() - fuzz->started);

@@ -19,7 +19,9 @@ enum {
     MOST_CANDIDATES = 16,
     FEWEST_BLOCKS = 2,
     MOST_BLOCKS = 15,
-    RULE_TRIES = 30
+    RULE_TRIES = 30,
+    CHOICES = 16, /* draws of the arms of a single operator, each with so many numbers of its own: */
+    NUMBERS = ATTEMPTS / CHOICES
 };
 
 /* While blocks lack more than this on average, guidance draws none without asking for its need. */
@@ -40,6 +42,7 @@ struct fuzz_source {
     struct coverage_record records[2]; /* of the best candidate so far, and of the one at hand */
     int best;
     struct yield yield, yield_before;       /* at the last mark */
+    bool drawable[YIELD_OPERATORS];         /* rows that single operators by yield are drawn of */
     struct fuzz_origin origins[RANGE_MOST]; /* of each case of the range */
 };
 
@@ -146,6 +149,32 @@ static void list_single(struct fuzz_source *source)
             str_printf(&source->single, "%s%s", source->single.length ? "," : "", source->allowed[i]->name);
 }
 
+/* What single operators are drawn of: opsets and types that were not asked for are no limit. */
+static struct generate_options single_options(const struct fuzz_source *source,
+                                              const struct generate_options *generate)
+{
+    struct generate_options single = *generate;
+    if (source->options.only_blocks)
+        single.ops = source->single.data;
+    return single;
+}
+
+static int newest_opset(const struct fuzz_source *source)
+{
+    int most = source->options.generate.max_opset;
+    return most ? most : OPSET_NEWEST;
+}
+
+static void list_drawable(struct fuzz_source *source)
+{
+    for (size_t i = 0; i < op_count() && i < YIELD_OPERATORS; i++) {
+        struct generate_options single = single_options(source, &source->options.generate);
+        if (!single.ops)
+            single.ops = op_at(i)->name;
+        source->drawable[i] = options_allow(&single, op_at(i)) && there(source, op_at(i));
+    }
+}
+
 static void plant_tree(struct fuzz_source *source)
 {
     size_t count = 0, capacity = 0;
@@ -216,6 +245,7 @@ int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *
     }
     collect_blocks(source);
     list_single(source);
+    list_drawable(source);
     if (options->strategy == FUZZ_MCTS)
         plant_tree(source);
     *out = source;
@@ -254,13 +284,103 @@ static void avoid(const struct fuzz_source *source, uint64_t index, struct gener
     generate->lacks_context = turn < o->n_engines ? o->lacks[turn] : o->all_lack;
 }
 
+/* First and last opset of each arm. */
+static const int opsets[YIELD_OPSETS][2] = {
+    [OPSETS_OLD] = {OPSET_FIRST, 12},
+    [OPSETS_MIDDLE] = {13, 17},
+    [OPSETS_LAST] = {18, OPSET_LAST},
+    [OPSETS_NEWER] = {OPSET_LAST + 1, OPSET_NEWEST},
+};
+
+static const dtype_set types[YIELD_TYPES_ARMS] = {
+    [TYPES_HALF] = DTYPE_BIT(DTYPE_FLOAT16) | DTYPE_BIT(DTYPE_BFLOAT16),
+    [TYPES_DOUBLE] = DTYPE_BIT(DTYPE_DOUBLE),
+    [TYPES_BYTES] = DTYPE_BIT(DTYPE_INT8) | DTYPE_BIT(DTYPE_UINT8) | DTYPE_BIT(DTYPE_INT16) |
+                    DTYPE_BIT(DTYPE_UINT16) | DTYPE_BIT(DTYPE_BOOL),
+    [TYPES_WORDS] =
+        DTYPE_BIT(DTYPE_INT32) | DTYPE_BIT(DTYPE_UINT32) | DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_UINT64),
+    [TYPES_NARROW] = DTYPES_NARROW,
+};
+
+static bool choose_opset(const struct fuzz_source *source, const struct op *op, struct rng *rng,
+                         struct generate_options *single, struct yield_choice *choice)
+{
+    bool allowed[YIELD_OPSETS], any = false;
+    int low[YIELD_OPSETS], high[YIELD_OPSETS];
+    for (size_t i = 0; i < YIELD_OPSETS; i++) {
+        int since = op_drawn_since(op), newest = newest_opset(source), asked = single->opset;
+        low[i] = asked ? asked : opsets[i][0] > since ? opsets[i][0] : since;
+        high[i] = asked ? asked : opsets[i][1] < newest ? opsets[i][1] : newest;
+        allowed[i] = low[i] <= high[i] && low[i] >= opsets[i][0] && high[i] <= opsets[i][1] &&
+                     yield_is_there(&source->yield, choice->arm[YIELD_OPERATOR], YIELD_OPSET, i);
+        any |= allowed[i];
+    }
+    if (!any)
+        return false;
+    size_t arm = choice->arm[YIELD_OPSET] = yield_choose(&source->yield, YIELD_OPSET, allowed, rng);
+    single->opset = (int)rng_range(rng, low[arm], high[arm]);
+    return true;
+}
+
+static bool choose_types(const struct fuzz_source *source, const struct op *op, struct rng *rng,
+                         struct generate_options *single, struct yield_choice *choice)
+{
+    bool allowed[YIELD_TYPES_ARMS] = {false}, any = false;
+    for (size_t i = 0; i < (single->types ? 1 : YIELD_TYPES_ARMS); i++) {
+        allowed[i] = op_drawn_types(op, single->opset, single->types ? single->types : types[i]) &&
+                     yield_is_there(&source->yield, choice->arm[YIELD_OPERATOR], YIELD_TYPES, i);
+        any |= allowed[i];
+    }
+    if (!any)
+        return false;
+    size_t arm = choice->arm[YIELD_TYPES] = yield_choose(&source->yield, YIELD_TYPES, allowed, rng);
+    if (arm != TYPES_USUAL)
+        single->types = types[arm];
+    return true;
+}
+
+/* Draws an operator and how its case is to be; false where there is no such case. */
+static bool choose_single(const struct fuzz_source *source, struct rng *rng, struct generate_options *single,
+                          struct yield_choice *choice)
+{
+    static const bool all[] = {true, true, true, true};
+    const struct yield *yield = &source->yield;
+    size_t row = choice->arm[YIELD_OPERATOR] = yield_choose(yield, YIELD_OPERATOR, source->drawable, rng);
+    const struct op *op = op_at(row);
+    single->ops = op->name;
+    if (!choose_opset(source, op, rng, single, choice) || !choose_types(source, op, rng, single, choice))
+        return false;
+    choice->arm[YIELD_SIZES] = yield_choose(yield, YIELD_SIZES, all, rng);
+    choice->arm[YIELD_CONSTANTS] = yield_choose(yield, YIELD_CONSTANTS, all, rng);
+    choice->arm[YIELD_FILL] = yield_choose(yield, YIELD_FILL, all, rng);
+    single->sizes = (enum draw_sizes)choice->arm[YIELD_SIZES];
+    single->constants = (enum draw_constants)choice->arm[YIELD_CONSTANTS];
+    if (!single->fill)
+        single->fill = (int)choice->arm[YIELD_FILL] + 1;
+    return true;
+}
+
+static int make_chosen(struct fuzz_source *source, uint64_t index, const struct generate_options *generate,
+                       struct rng *rng, struct yield_choice *choice, struct test_case **made,
+                       struct error *err)
+{
+    int status = -1;
+    for (uint64_t i = 0; i < CHOICES && status; i++) {
+        struct generate_options single = single_options(source, generate);
+        if (!choose_single(source, rng, &single, choice))
+            continue;
+        for (uint64_t k = 0; k < NUMBERS && status; k++)
+            status =
+                generate_one(source->options.seed, index * ATTEMPTS + i * NUMBERS + k, &single, made, err);
+    }
+    return status;
+}
+
 static int make_one(struct fuzz_source *source, uint64_t index, const struct generate_options *generate,
                     struct test_case **made, struct error *err)
 {
-    struct generate_options single = *generate;
+    struct generate_options single = single_options(source, generate);
     int status = -1;
-    if (source->options.only_blocks)
-        single.ops = source->single.data;
     for (uint64_t i = 0; i < ATTEMPTS && status; i++)
         status = generate_one(source->options.seed, index * ATTEMPTS + i, &single, made, err);
     return status;
@@ -392,14 +512,18 @@ static void rewrite_some(const struct fuzz_source *source, uint64_t index, struc
 }
 
 /* How many blocks the case is to have; 0: it is a single operator. */
-static size_t choose_blocks(const struct fuzz_source *source, uint64_t index, struct rng *rng, size_t *kind)
+static size_t choose_blocks(const struct fuzz_source *source, uint64_t index, struct rng *rng,
+                            struct fuzz_origin *origin)
 {
     bool single = !source->options.only_blocks || source->single.length;
     if (source->options.blocks)
         return source->options.blocks;
     if (source->options.strategy == FUZZ_YIELD) {
-        *kind = yield_choose(&source->yield, single, rng);
-        return yield_blocks(*kind, rng);
+        const bool kinds[YIELD_KINDS] = {single, true, true};
+        size_t kind = yield_choose(&source->yield, YIELD_KIND, kinds, rng);
+        origin->choice.arm[YIELD_KIND] = kind;
+        origin->chosen = true;
+        return yield_blocks(kind, rng);
     }
     return index % 3 == 0 && single ? 0 : (size_t)rng_range(rng, FEWEST_BLOCKS, MOST_BLOCKS);
 }
@@ -411,23 +535,26 @@ int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_cas
                rng = rng_split(&root, index);
     struct generate_options generate = source->options.generate;
     int status;
-    *origin = (struct fuzz_origin){SIZE_MAX, YIELD_KINDS};
+    *origin = (struct fuzz_origin){.node = SIZE_MAX};
     generate.record = &source->records[0];
     avoid(source, index, &generate);
     /* A value that is an output cannot be fused away, so only every second graph has such. */
     generate.show = index % 2 == 0 && !generate.gradients;
-    size_t blocks = choose_blocks(source, index, &rng, &origin->kind);
+    size_t blocks = choose_blocks(source, index, &rng, origin);
     if (!blocks) {
-        status = make_one(source, index, &generate, out, err);
+        status = origin->chosen ? make_chosen(source, index, &generate, &rng, &origin->choice, out, err)
+                                : make_one(source, index, &generate, out, err);
         if (!status)
             coverage_add(source->coverage, &source->records[0]);
     } else {
         status = make_blocks(source, index, &rng, blocks, &generate, out, &origin->node, err);
     }
-    if (status)
+    if (status) {
+        origin->chosen = false;
         return -1;
-    if (origin->kind < YIELD_KINDS)
-        yield_add_case(&source->yield, origin->kind, blocks);
+    }
+    if (origin->chosen)
+        yield_add_case(&source->yield, &origin->choice, blocks);
     rewrite_some(source, index, out);
     return 0;
 }
@@ -436,8 +563,8 @@ void fuzz_source_reward(struct fuzz_source *source, const struct fuzz_origin *or
 {
     if (source->mcts && origin->node < mcts_size(source->mcts))
         mcts_reward(source->mcts, origin->node, 0, 1);
-    if (origin->kind < YIELD_KINDS)
-        yield_add_found(&source->yield, origin->kind);
+    if (origin->chosen)
+        yield_add_found(&source->yield, &origin->choice);
 }
 
 const struct coverage *fuzz_source_coverage(const struct fuzz_source *source)
@@ -554,9 +681,12 @@ static int end_range(void *raw, const char *marks, size_t count, struct error *e
 {
     struct fuzz_source *source = raw;
     (void)err;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (marks[i] == MARK_NEW)
             fuzz_source_reward(source, &source->origins[i]);
+        if (source->origins[i].chosen)
+            yield_add_answer(&source->yield, &source->origins[i].choice, marks[i] != MARK_LACKED);
+    }
     return 0;
 }
 

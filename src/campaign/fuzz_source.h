@@ -20,7 +20,9 @@ enum fuzz_strategy {
     FUZZ_RANDOM, /* a third of the cases are single operators, and graphs have 2 to 15 blocks, drawn at random
                   */
     FUZZ_MCTS,   /* the same, with blocks by tree search */
-    FUZZ_YIELD,  /* blocks at random; how many, or a single operator, by what that found (guide/yield.h) */
+    /* How many blocks, or a single operator, and which, by what that found (guide/yield.h). Single operators
+     * are also newer ones, those of other domains and those of narrow types, unless the options say which. */
+    FUZZ_YIELD,
 };
 const char *fuzz_strategy_name(enum fuzz_strategy strategy);
 
@@ -66,8 +68,9 @@ void fuzz_source_free(struct fuzz_source *source);
  * from, for fuzz_source_reward.
  */
 struct fuzz_origin {
-    size_t node; /* of the search tree; SIZE_MAX: none */
-    size_t kind; /* of guide/yield.h; YIELD_KINDS: none */
+    size_t node;                /* of the search tree; SIZE_MAX: none */
+    struct yield_choice choice; /* with FUZZ_YIELD */
+    bool chosen;                /* by yield */
 };
 int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_case **out,
                      struct fuzz_origin *origin, struct error *err);

@@ -194,7 +194,7 @@ static int read_progress(struct fuzz_state *state, const char *text, struct erro
     if (good && first != state->first)
         return 0;
     good = good && read_counters(state->status, &text) && take_word(&text, "marks ") &&
-           strlen(text) == FUZZ_RANGE + 1 && strspn(text, ".dn") == FUZZ_RANGE;
+           strlen(text) == FUZZ_RANGE + 1 && strspn(text, ".dln") == FUZZ_RANGE;
     if (!good)
         return error_set(err, ERROR_FORMAT, "the campaign's progress is damaged");
     memcpy(state->marks, text, FUZZ_RANGE);

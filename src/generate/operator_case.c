@@ -86,6 +86,8 @@ static int attempt(struct rng rng, const struct op *op, const struct generate_op
     m.record = options->record;
     draw_init(&d, &m.model->arena, op, opset, type, fill, for_draw);
     d.rank = options->rank;
+    d.sizes = options->sizes;
+    d.constants = options->constants;
     d.narrow = options->types & op_narrow_at(op, opset);
     int result = draw_node(&d);
     if (result || d.n_outputs > 64 || !fits(&d, options))

@@ -35,7 +35,9 @@ struct generate_options {
     bool show;
     int min_nodes, max_nodes; /* graphs; 0: 2 and 20 */
     int rank;                 /* one operator only: of the primary input, plus 1; 0: any */
-    uint32_t given;           /* one operator only: which inputs the node has, bit i for input i; 0: any */
+    enum draw_sizes sizes;    /* one operator only, as is the next */
+    enum draw_constants constants;
+    uint32_t given; /* one operator only: which inputs the node has, bit i for input i; 0: any */
     /*
      * Tells what the engine under test lacks (an operator with this type of primary input at this opset);
      * NULL: nothing. A one-operator case is then refused with ERROR_UNSUPPORTED, so that every case that is

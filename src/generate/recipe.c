@@ -41,6 +41,10 @@ void recipe_options(struct str *s, const struct generate_options *options)
         for (uint32_t rest = options->given; rest; rest >>= 1)
             str_add(s, rest & 1 ? "1" : "0");
     }
+    if (options->sizes)
+        str_printf(s, " sizes=%s", sizes_name(options->sizes));
+    if (options->constants)
+        str_printf(s, " constants=%s", constants_name(options->constants));
     if (options->fill)
         str_printf(s, " fill=%s", fill_name((enum fill)(options->fill - 1)));
     if (options->illegal)
@@ -95,6 +99,21 @@ static int parse_fill(const char *text, int *fill)
             return 0;
         }
     return -1;
+}
+
+static int parse_sizes(const char *text, enum draw_sizes *sizes)
+{
+    for (*sizes = SIZES_EMPTY; *sizes < SIZES_COUNT && !text_equal(text, sizes_name(*sizes));)
+        ++*sizes;
+    return *sizes < SIZES_COUNT ? 0 : -1;
+}
+
+static int parse_constants(const char *text, enum draw_constants *constants)
+{
+    for (*constants = CONSTANTS_ALL;
+         *constants < CONSTANTS_COUNT && !text_equal(text, constants_name(*constants));)
+        ++*constants;
+    return *constants < CONSTANTS_COUNT ? 0 : -1;
 }
 
 static int parse_small(const char *text, int *number)
@@ -167,6 +186,10 @@ static int parse_word(char *word, uint64_t *seed, uint64_t *index, struct genera
         return parse_fill(value, &options->fill);
     if (strcmp(word, "rank") == 0)
         return parse_rank(value, &options->rank);
+    if (strcmp(word, "sizes") == 0)
+        return parse_sizes(value, &options->sizes);
+    if (strcmp(word, "constants") == 0)
+        return parse_constants(value, &options->constants);
     if (strcmp(word, "inputs") == 0)
         return parse_inputs(value, &options->given);
     if (strcmp(word, "skip") == 0) {

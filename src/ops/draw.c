@@ -12,6 +12,18 @@ const char *fill_name(enum fill fill)
     return (unsigned)fill < FILL_COUNT ? names[fill] : "unknown";
 }
 
+const char *sizes_name(enum draw_sizes sizes)
+{
+    static const char *const names[SIZES_COUNT] = {"plain", "empty", "ones", "odd"};
+    return (unsigned)sizes < SIZES_COUNT ? names[sizes] : "unknown";
+}
+
+const char *constants_name(enum draw_constants constants)
+{
+    static const char *const names[CONSTANTS_COUNT] = {"some", "all", "none"};
+    return (unsigned)constants < CONSTANTS_COUNT ? names[constants] : "unknown";
+}
+
 /* Values for which implementations differ, for float types; integers get the ends of their range. */
 static long double special_value(enum dtype type, struct rng *rng)
 {
@@ -193,8 +205,19 @@ const char *draw_word(struct draw *d, const char *words)
     return word;
 }
 
+/* A dimension next to a multiple of a vector's width: loops over vectors have tails there. */
+static int64_t odd_dim(struct draw *d)
+{
+    int64_t width = (int64_t)4 << rng_below(&d->rng, 4);
+    return width + rng_range(&d->rng, -1, 1);
+}
+
 int64_t draw_dim(struct draw *d)
 {
+    if (d->sizes == SIZES_ONES && rng_chance(&d->rng, 0.7))
+        return 1;
+    if (d->sizes == SIZES_ODD && rng_chance(&d->rng, 0.4))
+        return odd_dim(d);
     uint64_t kind = rng_below(&d->rng, 20);
     /* Now and then a long dimension: vectorised loops have tails, and coordinates are rounded. */
     if (kind == 0)
@@ -209,6 +232,9 @@ struct shape draw_shape(struct draw *d, int min_rank, int max_rank)
 {
     if (max_rank > 6)
         max_rank = 6;
+    if (d->sizes == SIZES_ONES && rng_chance(&d->rng, 0.5))
+        max_rank = min_rank;
+    uint64_t of = d->sizes == SIZES_EMPTY ? 2 : 60; /* one of so many shapes has a dimension of 0 */
     struct shape shape = {.rank =
                               (int)rng_range(&d->rng, min_rank, max_rank < min_rank ? min_rank : max_rank)};
     size_t product = 1;
@@ -218,7 +244,7 @@ struct shape draw_shape(struct draw *d, int min_rank, int max_rank)
             shape.dims[i] = (shape.dims[i] + 1) / 2;
         product *= (size_t)shape.dims[i];
     }
-    if (shape.rank && rng_below(&d->rng, 60) == 0)
+    if (shape.rank && rng_below(&d->rng, of) == 0)
         shape.dims[rng_below(&d->rng, (uint64_t)shape.rank)] = 0;
     return shape;
 }
@@ -257,6 +283,13 @@ static struct drawn *new_input(struct draw *d, enum dtype type, const struct sha
     return input;
 }
 
+/* Whether a new input is an initialiser, which is drawn in any case. */
+static bool is_constant(struct draw *d, double probability)
+{
+    bool drawn = draw_chance(d, probability);
+    return d->constants == CONSTANTS_SOME ? drawn : d->constants == CONSTANTS_ALL;
+}
+
 static struct rng data_stream(struct draw *d)
 {
     return rng_split(&d->rng, d->n_inputs);
@@ -280,7 +313,7 @@ struct drawn draw_primary_ranked(struct draw *d, int min_rank, int max_rank)
         min_rank = max_rank = wanted;
     struct shape shape = draw_shape(d, min_rank, max_rank);
     struct drawn *input = new_input(d, d->type, &shape);
-    input->constant = rng_chance(&d->rng, 0.06);
+    input->constant = is_constant(d, 0.06);
     fill_tensor(&input->data, d->fill, data_stream(d));
     return *input;
 }
@@ -311,7 +344,7 @@ void draw_data(struct draw *d, enum dtype type, const struct shape *shape)
 {
     if (take_offer(d, type, shape))
         return;
-    bool constant = draw_chance(d, 0.5);
+    bool constant = is_constant(d, 0.5);
     struct drawn *input = new_input(d, type, shape);
     input->constant = constant;
     fill_tensor(&input->data, d->fill, data_stream(d));
@@ -319,7 +352,7 @@ void draw_data(struct draw *d, enum dtype type, const struct shape *shape)
 
 void draw_range(struct draw *d, enum dtype type, const struct shape *shape, double low, double high)
 {
-    bool constant = draw_chance(d, 0.5);
+    bool constant = is_constant(d, 0.5);
     struct drawn *input = new_input(d, type, shape);
     input->constant = constant;
     fill_range(&input->data, low, high, data_stream(d));
@@ -327,7 +360,7 @@ void draw_range(struct draw *d, enum dtype type, const struct shape *shape, doub
 
 void draw_int_typed(struct draw *d, enum dtype type, const struct shape *shape, const int64_t *values)
 {
-    bool constant = draw_chance(d, 0.85);
+    bool constant = is_constant(d, 0.85);
     struct drawn *input = new_input(d, type, shape);
     input->constant = constant;
     for (size_t i = 0; i < input->data.count; i++)
@@ -343,7 +376,7 @@ void draw_int_input(struct draw *d, const int64_t *values, size_t count)
 void draw_scalar(struct draw *d, enum dtype type, double value)
 {
     struct shape shape = {.rank = 0};
-    bool constant = draw_chance(d, 0.85);
+    bool constant = is_constant(d, 0.85);
     struct drawn *input = new_input(d, type, &shape);
     input->constant = constant;
     tensor_set(&input->data, 0, value);
@@ -379,7 +412,7 @@ const char *draw_capture(struct draw *d, enum dtype type, const struct shape *sh
     struct drawn *captured = next_captured(d);
     captured->type = type;
     captured->shape = *shape;
-    captured->constant = draw_chance(d, 0.2);
+    captured->constant = is_constant(d, 0.2);
     captured->existing = arena_printf(d->arena, "c%08llx", (unsigned long long)rng_u64(&d->rng) >> 32);
     if (tensor_alloc(&captured->data, type, shape, 0, NULL))
         memory_exhausted(0);

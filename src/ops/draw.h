@@ -32,6 +32,24 @@ enum fill {
 };
 const char *fill_name(enum fill fill);
 
+/* Boundaries at which past causes lay, for shapes and for what is known before a model runs. Their names are
+ * part of the recipe. */
+enum draw_sizes {
+    SIZES_PLAIN,
+    SIZES_EMPTY, /* new shapes often have a dimension of 0 */
+    SIZES_ONES,  /* most dimensions are 1, and ranks are the least */
+    SIZES_ODD,   /* dimensions next to multiples of vector widths: 7, 9, 15, 17, 31, 33 ... */
+    SIZES_COUNT
+};
+enum draw_constants {
+    CONSTANTS_SOME,
+    CONSTANTS_ALL, /* every new input is an initialiser, so that an engine may compute the node beforehand */
+    CONSTANTS_NONE,
+    CONSTANTS_COUNT
+};
+const char *sizes_name(enum draw_sizes sizes);
+const char *constants_name(enum draw_constants constants);
+
 enum drawn_source { DRAWN_NEW, DRAWN_EXISTING, DRAWN_OMITTED };
 
 struct drawn {
@@ -50,7 +68,9 @@ struct draw {
     enum dtype type;  /* of the primary input */
     dtype_set narrow; /* narrow types that are asked for and that the operator has at the opset */
     enum fill fill;
-    int rank;                  /* of a new primary input, plus 1; 0: any */
+    int rank; /* of a new primary input, plus 1; 0: any */
+    enum draw_sizes sizes;
+    enum draw_constants constants;
     const struct drawn *given; /* primary input from a graph, or NULL */
     /* Returns the name of an existing value of exactly this type and shape, or NULL; may itself be NULL. */
     const char *(*offer)(void *context, enum dtype type, const struct shape *shape);
