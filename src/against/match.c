@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Values as alike as this may be the same one; names of values that are less alike than that are not
- * believed. */
-static const double surely_alike = 0.99, hardly_alike = 0.2;
+/* Values may be the same one when their difference is that part of them; names of values whose cosine is less
+ * are not believed. */
+static const double surely_alike = 0.15, hardly_alike = 0.2;
 
 enum { LEAST_ELEMENTS = 8 }; /* of a value that is found by its numbers alone */
 
@@ -125,6 +125,31 @@ static void by_names(struct match *match)
     }
 }
 
+/* Nodes that kept their names while their values got others. */
+static void by_node_names(struct match *match)
+{
+    const Onnx__GraphProto *model = match->model->model->graph, *other = match->other->model->graph;
+    struct map names;
+    map_init(&names);
+    for (size_t i = 0; i < model->n_node; i++)
+        if (name_speaks(model->node[i]->name))
+            map_set(&names, model->node[i]->name, i);
+    for (size_t i = 0; i < other->n_node; i++) {
+        const Onnx__NodeProto *there = other->node[i], *here;
+        size_t number;
+        if (!map_get(&names, there->name, &number))
+            continue;
+        here = model->node[number];
+        for (size_t k = 0; same_operator(here, there) && k < here->n_output && k < there->n_output; k++) {
+            size_t at = number_of(match->model, here->output[k]);
+            size_t of = number_of(match->other, there->output[k]);
+            if (at != NO_VALUE && of != NO_VALUE && is_free(match, of, at))
+                add_layer(match, of, at, MATCHED_BY_NAME);
+        }
+    }
+    map_release(&names);
+}
+
 /* Inputs and outputs that have other names stand in the same places. */
 static void by_place(struct match *match)
 {
@@ -213,6 +238,7 @@ void match_init(struct match *match, const struct model_index *model, const stru
     for (size_t i = 0; i < model->count; i++)
         match->root[i] = find_root(model, i);
     by_names(match);
+    by_node_names(match);
     by_place(match);
     by_structure(match);
 }
@@ -266,23 +292,6 @@ static void drop_strangers(struct match *match, const struct tensor *model, cons
     }
 }
 
-/* The root that is most like the value, if it surely is. */
-static size_t most_alike(const struct match *match, const struct tensor *model, const struct tensor *value)
-{
-    size_t best = NO_VALUE;
-    double most = surely_alike;
-    for (size_t i = 0; i < match->model->count; i++) {
-        bool open = match->root[i] == i && match->layer[i] == NO_VALUE && model[i].data &&
-                    model[i].count == value->count && dtype_is_float(model[i].type);
-        double cosine = open && !match_is_constant(match->model, i) ? match_cosine(&model[i], value) : NAN;
-        if (cosine > most) {
-            most = cosine;
-            best = i;
-        }
-    }
-    return best;
-}
-
 static double distance(const struct tensor *a, const struct tensor *b)
 {
     long double sum = 0;
@@ -291,6 +300,32 @@ static double distance(const struct tensor *a, const struct tensor *b)
         sum += apart * apart;
     }
     return (double)sum;
+}
+
+/* The difference of two values as a part of the second; NaN for zeros. A factor between them counts. */
+static double apart_of(const struct tensor *a, const struct tensor *b)
+{
+    long double size = 0;
+    for (size_t i = 0; i < b->count; i++)
+        size += tensor_get(b, i) * tensor_get(b, i);
+    return size > 0 ? sqrt(distance(a, b) / (double)size) : NAN;
+}
+
+/* The root that is most like the value, if it surely is. */
+static size_t most_alike(const struct match *match, const struct tensor *model, const struct tensor *value)
+{
+    size_t best = NO_VALUE;
+    double least = surely_alike;
+    for (size_t i = 0; i < match->model->count; i++) {
+        bool open = match->root[i] == i && match->layer[i] == NO_VALUE && model[i].data &&
+                    model[i].count == value->count && dtype_is_float(model[i].type);
+        double apart = open && !match_is_constant(match->model, i) ? apart_of(&model[i], value) : NAN;
+        if (apart < least) {
+            least = apart;
+            best = i;
+        }
+    }
+    return best;
 }
 
 /* The end of a chain becomes a layer of its own: the value behind an activation that MODEL does by the range

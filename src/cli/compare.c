@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,33 @@ static int compare_one(struct compare_model *entry, const struct compare_setting
     return status && err->code == ERROR_INVALID ? error_prefix(err, "%s", entry->path) : status;
 }
 
+/* Writes the model with nodes kept in float32. */
+static int write_kept(struct compare_model *entry, const struct compare_settings *settings, struct error *err)
+{
+    uint8_t *bytes;
+    size_t size;
+    if (!settings->model_out || !entry->kept->met)
+        return 0;
+    if (model_pack(entry->kept->model, &bytes, &size, err))
+        return -1;
+    int status = output_file_write(settings->model_out, bytes, size, settings->common.force, err);
+    free(bytes);
+    entry->written = status ? NULL : settings->model_out;
+    return status;
+}
+
+static int find_kept(struct compare_model *entry, const struct model *other,
+                     const struct compare_settings *settings, struct session *session, struct error *err)
+{
+    struct keep_float_options options = {.figure = settings->figure, .seconds = settings->seconds};
+    entry->kept = memory_zeroed(1, sizeof *entry->kept);
+    entry->figure = settings->figure;
+    if (keep_float(entry->kept, entry->against, entry->model, other, &entry->inputs, &session->panel,
+                   &options, err))
+        return -1;
+    return write_kept(entry, settings, err);
+}
+
 /* Holds the model against the one that it was made from. */
 static int compare_other(struct compare_model *entry, const struct compare_settings *settings,
                          struct session *session, struct error *err)
@@ -97,6 +125,8 @@ static int compare_other(struct compare_model *entry, const struct compare_setti
     entry->against = memory_zeroed(1, sizeof *entry->against);
     int status =
         against_run(entry->against, entry->model, other, &entry->inputs, &session->panel, &options, err);
+    if (status == 0 && settings->keep_float)
+        status = find_kept(entry, other, settings, session, err);
     model_free(other);
     return status ? error_prefix(err, "%s against %s", entry->path, entry->other) : 0;
 }
@@ -116,6 +146,9 @@ static void stand(const struct compare_model *models, size_t count, const char *
         compare_stands(compare, labels, standing);
         if (models[m].against && models[m].against->damaged)
             standing_finding(standing);
+        if (models[m].kept && !models[m].kept->met)
+            standing_trouble(standing, "no choice of nodes in float32 brings the loss to the figure of "
+                                       "--keep-float; allow more, or give the search more time (--time)");
         for (size_t i = 0; i < compare->pairs; i++)
             if (compare->pair[i].differs)
                 standing_finding(standing);
@@ -140,9 +173,38 @@ static int report(const struct compare_model *models, size_t count, const struct
     return status ? -1 : standing_status(&standing);
 }
 
+/* "0.1%", or 0.001. With it, -o names the model that is written, if it ends like one. */
+static int read_keep_float(struct compare_settings *settings, struct error *err)
+{
+    if (!settings->keep_float)
+        return 0;
+    char *number = memory_strdup(settings->keep_float);
+    size_t length = strlen(number);
+    bool percent = length && number[length - 1] == '%';
+    if (percent)
+        number[length - 1] = '\0';
+    bool read = text_double(number, &settings->figure) && settings->figure >= 0;
+    settings->figure /= percent ? 100 : 1;
+    free(number);
+    if (!read)
+        return error_set(err, ERROR_USAGE, "--keep-float takes a loss such as 0.1%% or 0.001, not '%s'",
+                         settings->keep_float);
+    if (!settings->against)
+        return error_set(err, ERROR_USAGE,
+                         "--keep-float needs the model that this one was made from: --against");
+    if (settings->common.output && text_ends(settings->common.output, ".onnx")) {
+        settings->model_out = settings->common.output;
+        settings->common.output = NULL;
+        return output_file_check(settings->model_out, settings->common.force, err);
+    }
+    return 0;
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
-    const struct compare_settings *settings = raw;
+    struct compare_settings *settings = raw;
+    if (read_keep_float(settings, err))
+        return -1;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "give a model");
     if (settings->against && words->count > 1)
@@ -184,7 +246,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         free(models[i].described);
         if (models[i].against)
             against_release(models[i].against);
+        if (models[i].kept)
+            kept_float_release(models[i].kept);
         free(models[i].against);
+        free(models[i].kept);
     }
     known_release(&known);
     free(models);
@@ -200,6 +265,10 @@ static const struct cli_option options[] = {
     {0, "against", OPTION_TEXT, "OTHER.onnx", offsetof(struct compare_settings, against),
      "hold MODEL (quantised, in float16, optimised, exported again) against the one that it was made from: "
      "what is lost, in which layer, and whether it is the model's or the engine's"},
+    {0, "keep-float", OPTION_TEXT, "LOSS", offsetof(struct compare_settings, keep_float),
+     "with --against: find the fewest nodes to keep in float32 so that no more than LOSS (0.1%) of the "
+     "answer "
+     "is lost, verified by running the engines; -o FILE.onnx writes the model with these nodes"},
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct compare_settings, rtol),
      "relative tolerance (default 1e-3)"},
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct compare_settings, atol),
@@ -282,6 +351,8 @@ const struct command command_compare = {
         "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"
         "  assay compare models/*/*.onnx -e onnxruntime@all -e opencv --data mnist/ --keep answers/\n"
         "  assay compare model-int8.onnx --against model.onnx -e onnxruntime --data validation/\n"
+        "  assay compare model-fp16.onnx --against model.onnx -e onnxruntime --keep-float 0.1% -o "
+        "mixed.onnx\n"
         "  assay compare *.onnx -e onnxruntime -e onnxruntime:opt=none -n 20 --format json -o result.json\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

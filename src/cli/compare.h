@@ -21,7 +21,10 @@ struct compare_settings {
     double seconds; /* for checks */
     const char *keep, *known;
     bool no_known, metrics;
-    const char *against; /* the model that it was made from; NULL: none */
+    const char *against;    /* the model that it was made from; NULL: none */
+    const char *keep_float; /* a share: "0.1%"; NULL: not asked for */
+    double figure;          /* the same, as a number */
+    const char *model_out;  /* where the model with nodes kept in float32 goes; NULL: nowhere */
 };
 
 /* One model of the command line. */
@@ -34,6 +37,9 @@ struct compare_model {
     char *described;         /* the samples in words */
     bool strict;             /* of --strict */
     struct against *against; /* with --against; NULL: without */
+    struct kept_float *kept; /* with --keep-float; NULL: without */
+    double figure;           /* of --keep-float */
+    const char *written;     /* the path of the model with these nodes; NULL: it was not written */
     const char *other;       /* the path of that model */
 };
 

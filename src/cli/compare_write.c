@@ -72,6 +72,9 @@ struct against_scene compare_against_scene(const struct compare_model *model, co
         .other = file_base(model->other),
         .labels = labels,
         .verdicts = &model->compare.verdicts,
+        .kept = model->kept,
+        .figure = model->figure,
+        .written = model->written,
     };
 }
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { DAMAGED_TOLD = 3, ROWS_SHOWN = 12 };
+enum { DAMAGED_TOLD = 3, ROWS_SHOWN = 12, KEPT_NAMED = 8 };
 
 /* A layer with a smaller share is left out of the table. */
 static const double hardly = 0.001;
@@ -133,6 +133,44 @@ static void add_engine(struct str *out, const struct against_scene *scene, size_
     str_add(out, ".");
 }
 
+static void name_kept(struct str *out, const struct kept_float *kept)
+{
+    for (size_t i = 0; i < kept->count && i < KEPT_NAMED; i++) {
+        str_add(out, !i ? " (" : ", ");
+        text_print(out, kept->operators[i], 60);
+        str_add(out, " ");
+        text_print(out, kept->nodes[i], 120);
+    }
+    if (kept->count > KEPT_NAMED)
+        str_printf(out, " and %zu more", kept->count - KEPT_NAMED);
+    str_add(out, kept->count ? ")" : "");
+}
+
+/* What --keep-float found. */
+static void add_kept(struct str *out, const struct against_scene *scene)
+{
+    const struct kept_float *kept = scene->kept;
+    str_printf(out, "%s %zu of %zu nodes in float32", kept->met ? "With" : "Even with", kept->count,
+               kept->candidates);
+    name_kept(out, kept);
+    str_add(out, " it loses ");
+    add_percent(out, kept->after);
+    str_add(out, " instead of ");
+    add_percent(out, kept->before);
+    for (size_t i = 0; i < kept->n_engines; i++) {
+        str_printf(out, ", on %s ", scene->labels[i]);
+        if (isnan(kept->engines[i]))
+            str_add(out, "it does not run");
+        else
+            add_percent(out, kept->engines[i]);
+    }
+    str_add(out, kept->met ? ": at most " : ": more than ");
+    add_percent(out, scene->figure);
+    if (scene->written)
+        str_printf(out, ", written to %s", scene->written);
+    str_add(out, ".");
+}
+
 void against_answer(struct str *out, const struct against_scene *scene, const char *between)
 {
     add_loss(out, scene);
@@ -142,6 +180,10 @@ void against_answer(struct str *out, const struct against_scene *scene, const ch
     for (size_t i = 0; i < scene->against->n_engines; i++) {
         str_add(out, i ? " " : "");
         add_engine(out, scene, i);
+    }
+    if (scene->kept) {
+        str_add(out, between);
+        add_kept(out, scene);
     }
 }
 
@@ -254,6 +296,28 @@ static void engine_json(struct json *json, const struct against_scene *scene, si
     json_end(json);
 }
 
+static void kept_json(struct json *json, const struct against_scene *scene)
+{
+    const struct kept_float *kept = scene->kept;
+    json_object(json, "keep_float");
+    json_double(json, "figure", scene->figure);
+    json_bool(json, "met", kept->met);
+    json_int(json, "candidates", (int64_t)kept->candidates);
+    json_int(json, "samples", (int64_t)kept->samples);
+    json_double(json, "before", kept->before);
+    json_double(json, "after", kept->after);
+    json_array(json, "nodes");
+    for (size_t i = 0; i < kept->count; i++)
+        json_string(json, NULL, kept->nodes[i]);
+    json_end(json);
+    json_array(json, "engines");
+    for (size_t i = 0; i < kept->n_engines; i++)
+        json_double(json, NULL, kept->engines[i]);
+    json_end(json);
+    json_string(json, "written", scene->written);
+    json_end(json);
+}
+
 static void outputs_json(struct json *json, const struct against *against)
 {
     json_array(json, "outputs");
@@ -291,6 +355,8 @@ void against_json(struct json *json, const struct against_scene *scene)
     json_int(json, "unmatched", (int64_t)against->unmatched);
     json_int(json, "damaged", (int64_t)against->damaged);
     outputs_json(json, against);
+    if (scene->kept)
+        kept_json(json, scene);
     json_array(json, "engines");
     for (size_t i = 0; i < against->n_engines; i++)
         engine_json(json, scene, i);

@@ -3,6 +3,7 @@
 #define REPORT_AGAINST_REPORT_H
 
 #include "against/against.h"
+#include "against/keep_float.h"
 #include "base/json.h"
 #include "trial/sample_verdicts.h"
 
@@ -11,6 +12,9 @@ struct against_scene {
     const char *model, *other;              /* what they are called */
     const char *const *labels;              /* of the engines */
     const struct sample_verdicts *verdicts; /* on the engines, with the model as written */
+    const struct kept_float *kept;          /* of --keep-float; NULL: it was not asked for */
+    double figure;                          /* that was to be reached */
+    const char *written;                    /* where the model was written to; NULL: nowhere */
 };
 
 /*

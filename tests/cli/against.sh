@@ -38,7 +38,13 @@ g (float[1,4] x) => (float[1,4] y)
 { k = Cast <to: int = 10> (c) h = Cast <to: int = 10> (x) m = Mul(h, k) d = Div(m, k) y = Cast <to: int = 1> (d) }
 END
 assay compare half.onnx --against wide.onnx -e reference:round=on -n 10
+# Nodes kept in float32, and the model with them.
+assay compare good.onnx --against float.onnx -e reference:round=on -n 10 --keep-float 0.1% -o mixed.onnx
+assay compare mixed.onnx --against float.onnx -e reference:round=on -n 10
 # Mistakes.
+assay compare good.onnx --against float.onnx -e reference:round=on --keep-float 0.1% -o mixed.onnx
+assay compare good.onnx --against float.onnx -e reference:round=on --keep-float little
+assay compare good.onnx -e reference:round=on --keep-float 0.1%
 assay compare good.onnx bad.onnx --against float.onnx -e reference:round=on
 assay compare good.onnx --against nothing.onnx -e reference:round=on
 assay compare good.onnx --against wide.onnx -e reference:round=on

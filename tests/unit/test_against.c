@@ -2,6 +2,7 @@
 #include "scene.h"
 
 #include "against/against.h"
+#include "against/keep_float.h"
 #include "against/levels.h"
 #include "against/loss.h"
 
@@ -169,6 +170,37 @@ static void numbers_beyond_the_type_are_named(void **state)
     model_free(other);
 }
 
+/* Its weights in float32 again, the one node that has any brings the loss to nothing. */
+static void the_node_that_loses_is_kept(void **state)
+{
+    (void)state;
+    struct against against;
+    struct kept_float kept;
+    struct scene scene;
+    struct inputs inputs;
+    struct error err = {0};
+    struct model *model = model_of_text(LEVELS("0.007874015748, 0.007874015748, 0.007874015748"));
+    struct model *other = model_of_text(FLOAT);
+    scene_open(&scene, LABELS("reference:round=on"));
+    assert_int_equal(inputs_random(&inputs, model, 5, 1, NULL, 0, &err), 0);
+    if (against_run(&against, model, other, &inputs, &scene.panel, &(struct against_options){0}, &err) ||
+        keep_float(&kept, &against, model, other, &inputs, &scene.panel,
+                   &(struct keep_float_options){.figure = 1e-6}, &err))
+        fail_msg("%s", err.message);
+    assert_true(kept.met);
+    assert_int_equal(kept.candidates, 3);
+    assert_int_equal(kept.count, 1);
+    assert_string_equal(kept.operators[0], "MatMul");
+    assert_true(kept.before > 1e-4 && kept.after == 0 && kept.engines[0] == 0);
+    assert_int_equal(kept.model->graph->n_node, 3);
+    kept_float_release(&kept);
+    against_release(&against);
+    inputs_release(&inputs);
+    scene_close(&scene);
+    model_free(model);
+    model_free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +211,7 @@ int main(void)
         cmocka_unit_test(renamed_values_are_found),
         cmocka_unit_test(another_operator_is_told),
         cmocka_unit_test(numbers_beyond_the_type_are_named),
+        cmocka_unit_test(the_node_that_loses_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
