@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A model whose evaluation takes longer than this is evaluated only once. */
+/* A model whose evaluation takes longer than this is evaluated only once, and no other answer is followed. */
 static const double slow_seconds = 10;
 
 /* Answers are alike when they are nearer than this share of their largest number: half-precision engines are,
@@ -20,10 +20,17 @@ static const double clearly = 4;
 
 enum { CANDIDATES = 16 }; /* nodes that are asked about */
 
-/* Nodes of the top graph with such results, in the order of evaluation. */
+/*
+ * A node of the top graph with such results, in the order of evaluation, and what else changes where its type
+ * limits them: evaluated beside the whole, node by node, as far as values differ. Most differ in a few nodes
+ * only, as a probability of 1e-50 that becomes 0 does.
+ */
 struct candidate {
     size_t call;
     struct type_limit limit;
+    struct bounded **other; /* by value of the index: where it differs; NULL: it is as in the whole */
+    bool unclear;           /* it was not followed to the end */
+    double apart;           /* else how far the answers are apart then */
 };
 
 /* One evaluation without rounding, in which numbers beyond their type are handled in one way; those of one
@@ -42,7 +49,15 @@ struct run {
     struct bounded **kept;
     size_t n_found; /* candidates, of which as many as there is room for are kept */
     struct candidate found[CANDIDATES];
+    const struct model_index *index;
+    size_t *uses_left; /* by value; only with `list` */
+    double until;      /* when candidates are no longer followed */
 };
+
+static size_t candidates_of(const struct run *run)
+{
+    return run->n_found < CANDIDATES ? run->n_found : CANDIDATES;
+}
 
 static bool has_values(const struct bounded *b)
 {
@@ -117,17 +132,73 @@ static void settle(struct bounded *out, enum limit_handling handling)
     out->opened = false;
 }
 
+static void forget_other(struct run *run, struct bounded **other)
+{
+    for (size_t i = 0; other && i < run->index->count; i++)
+        if (other[i]) {
+            bounded_release(other[i]);
+            free(other[i]);
+        }
+    free(other);
+}
+
+static void give_up(struct run *run, struct candidate *candidate)
+{
+    forget_other(run, candidate->other);
+    candidate->other = NULL;
+    candidate->unclear = true;
+}
+
+static bool differ(const struct bounded *a, const struct bounded *b)
+{
+    if (has_values(a) != has_values(b) || !shape_equal(&a->shape, &b->shape))
+        return true;
+    for (size_t i = 0; has_values(a) && i < a->count; i++)
+        if (!(a->value[i] == b->value[i] || (isnan(a->value[i]) && isnan(b->value[i]))))
+            return true;
+    return false;
+}
+
+/* Takes over what a result is for the candidate, where it differs from that of the whole. */
+static void hold_other(struct run *run, struct candidate *candidate, const struct op_call *call,
+                       size_t output, struct bounded *other)
+{
+    size_t value;
+    if (output >= call->node->n_output || !map_get(&run->index->names, call->node->output[output], &value) ||
+        candidate->other[value] || !differ(other, &call->outputs[output]))
+        return;
+    candidate->other[value] = memory_zeroed(1, sizeof *other);
+    *candidate->other[value] = *other;
+    bounded_init(other);
+}
+
+/* What the type of the candidate's own results makes of them. Called before these are handled. */
+static void limit_results(struct candidate *candidate, const struct op_call *call, struct bounded *limited)
+{
+    for (size_t o = 0; o < call->n_outputs && !candidate->unclear; o++) {
+        const struct bounded *out = &call->outputs[o];
+        if (!has_values(out))
+            continue;
+        candidate->unclear = bounded_copy(&limited[o], out, NULL) != 0;
+        for (size_t i = 0; i < out->count && !candidate->unclear; i++) {
+            bool beyond = out->beyond && !isnan(out->beyond[i]);
+            if (beyond || vanishes(out->type, out->value[i]))
+                limited[o].value[i] =
+                    handle(HANDLED_BY_TYPE, out->type, beyond ? out->beyond[i] : out->value[i]);
+        }
+    }
+}
+
 static void note(struct run *run, const struct op_call *call)
 {
     struct type_limit limit = extent_of_call(call);
-    size_t node = 0;
-    while (node < run->model->graph->n_node && run->model->graph->node[node] != call->node)
-        node++;
-    if (!limit.kind || node == run->model->graph->n_node)
+    size_t node = run->index->order[run->calls];
+    /* A copy without the model's own functions is evaluated in its place, and has other nodes. */
+    if (!limit.kind || run->index->model != run->model)
         return;
     limit.node = node;
     if (run->n_found < CANDIDATES)
-        run->found[run->n_found] = (struct candidate){run->calls, limit};
+        run->found[run->n_found] = (struct candidate){.call = run->calls, .limit = limit};
     run->n_found++;
 }
 
@@ -161,17 +232,26 @@ static void forget_kept(struct run *run)
     map_release(&run->names);
 }
 
+/* Input i of a node of the top graph as it was kept, or as it is for a candidate. */
+static const struct bounded *input_now(const struct run *run, const struct op_call *call, size_t i,
+                                       const struct candidate *candidate)
+{
+    size_t number;
+    if (run->depth || i >= call->node->n_input)
+        return call->inputs[i];
+    const char *name = call->node->input[i];
+    if (candidate && map_get(&run->index->names, name, &number) && candidate->other[number])
+        return candidate->other[number];
+    return map_get(&run->names, name, &number) ? run->kept[number] : call->inputs[i];
+}
+
 /* Evaluates the node; one of the top graph on what was kept of its inputs. */
-static int evaluate_kept(struct run *run, struct op_call *call)
+static int evaluate_kept(struct run *run, struct op_call *call, const struct candidate *candidate)
 {
     const struct bounded *const *before = call->inputs;
     const struct bounded **inputs = memory_zeroed(call->n_inputs + 1, sizeof *inputs);
-    for (size_t i = 0; i < call->n_inputs; i++) {
-        size_t number;
-        bool kept =
-            !run->depth && i < call->node->n_input && map_get(&run->names, call->node->input[i], &number);
-        inputs[i] = kept ? run->kept[number] : before[i];
-    }
+    for (size_t i = 0; i < call->n_inputs; i++)
+        inputs[i] = input_now(run, call, i, candidate);
     call->inputs = inputs;
     call->unbounded = true;
     run->depth++;
@@ -182,15 +262,69 @@ static int evaluate_kept(struct run *run, struct op_call *call)
     return result;
 }
 
-static int watch(void *context, struct op_call *call)
+/* Whether the node reads a value that differs for the candidate. What a body reads cannot be replaced. */
+static bool reads_other(struct run *run, struct candidate *candidate, const struct op_call *call)
 {
-    struct run *run = context;
-    bool top = run->depth == 0;
-    int result = evaluate_kept(run, call);
-    if (result || call->shapes_only)
-        return result;
-    if (run->list && top)
-        note(run, call);
+    size_t node = run->index->order[run->calls];
+    bool reads = false;
+    for (size_t i = 0; i < run->index->n_uses[node] && !reads; i++)
+        reads = candidate->other[run->index->uses[node][i]] != NULL;
+    if (reads && (call->op->work == WORK_BODIES || clock_seconds() > run->until))
+        give_up(run, candidate);
+    return reads && !candidate->unclear;
+}
+
+/* Evaluates the node for a candidate, too, where it reads what differs. */
+static void follow(struct run *run, struct candidate *candidate, const struct op_call *call)
+{
+    struct op_call again = *call;
+    struct error err = {0};
+    if (candidate->unclear || !candidate->other || !reads_other(run, candidate, call))
+        return;
+    again.err = &err;
+    again.outputs = memory_zeroed(call->n_outputs, sizeof *again.outputs);
+    if (evaluate_kept(run, &again, candidate)) {
+        give_up(run, candidate);
+    } else {
+        for (size_t o = 0; o < call->n_outputs; o++) {
+            if (has_values(&again.outputs[o]))
+                settle(&again.outputs[o], run->handling);
+            hold_other(run, candidate, call, o, &again.outputs[o]);
+        }
+    }
+    for (size_t o = 0; o < call->n_outputs; o++)
+        bounded_release(&again.outputs[o]);
+    free(again.outputs);
+}
+
+static void begin(struct run *run, struct candidate *candidate, const struct op_call *call,
+                  struct bounded *limited)
+{
+    candidate->other = memory_zeroed(run->index->count, sizeof *candidate->other);
+    for (size_t o = 0; o < call->n_outputs; o++)
+        hold_other(run, candidate, call, o, &limited[o]);
+}
+
+static void drop_used(struct run *run)
+{
+    size_t node = run->index->order[run->calls];
+    for (size_t i = 0; i < run->index->n_uses[node]; i++) {
+        size_t use = run->index->uses[node][i];
+        if (--run->uses_left[use] || run->index->values[use].is_output)
+            continue;
+        for (size_t k = 0; k < candidates_of(run); k++) {
+            struct bounded **other = run->found[k].other;
+            if (!other || !other[use])
+                continue;
+            bounded_release(other[use]);
+            free(other[use]);
+            other[use] = NULL;
+        }
+    }
+}
+
+static void handle_results(struct run *run, struct op_call *call, bool top)
+{
     enum limit_handling handling = top && run->calls == run->typed ? HANDLED_BY_TYPE : run->handling;
     for (size_t o = 0; o < call->n_outputs; o++) {
         if (!has_values(&call->outputs[o]))
@@ -199,6 +333,39 @@ static int watch(void *context, struct op_call *call)
         if (top && o < call->node->n_output)
             keep(run, call->node->output[o], &call->outputs[o]);
     }
+}
+
+/* A node of the top graph, in the evaluation that lists the candidates. */
+static void list_and_follow(struct run *run, struct op_call *call)
+{
+    size_t known = candidates_of(run);
+    note(run, call);
+    struct candidate *found = candidates_of(run) > known ? &run->found[known] : NULL;
+    struct bounded *limited = memory_zeroed(call->n_outputs, sizeof *limited);
+    if (found)
+        limit_results(found, call, limited);
+    handle_results(run, call, true);
+    for (size_t i = 0; i < known; i++)
+        follow(run, &run->found[i], call);
+    if (found && !found->unclear)
+        begin(run, found, call, limited);
+    drop_used(run);
+    for (size_t o = 0; o < call->n_outputs; o++)
+        bounded_release(&limited[o]);
+    free(limited);
+}
+
+static int watch(void *context, struct op_call *call)
+{
+    struct run *run = context;
+    bool top = run->depth == 0;
+    int result = evaluate_kept(run, call, NULL);
+    if (result || call->shapes_only)
+        return result;
+    if (run->list && top)
+        list_and_follow(run, call);
+    else
+        handle_results(run, call, top);
     run->calls += top;
     return 0;
 }
@@ -215,21 +382,6 @@ static void answer_release(struct answer *answer)
         bounded_release(&answer->values[i]);
     free(answer->values);
     *answer = (struct answer){0};
-}
-
-static int evaluate(struct run *run, const struct test_case *test, struct answer *answer, struct error *err)
-{
-    struct evaluate_options options = {.hook = watch, .context = run};
-    struct evaluator *evaluator;
-    *answer = (struct answer){0};
-    run->model = test_case_model(test, err);
-    if (!run->model || evaluator_new(&evaluator, run->model, &options, err))
-        return -1;
-    int status =
-        evaluator_run(evaluator, test->inputs, test->n_inputs, NULL, 0, &answer->values, &answer->count, err);
-    evaluator_free(evaluator);
-    forget_kept(run);
-    return status;
 }
 
 static double largest_of(const struct bounded *b)
@@ -264,7 +416,53 @@ static double distance(const struct answer *a, const struct answer *b)
     return most;
 }
 
-/* Whether the answer is another one where the results of one call are limited by their type. */
+/* How far the answer is apart for each candidate; the values in which they differ are released. */
+static void take_others(struct run *run, const struct answer *wide)
+{
+    for (size_t k = 0; k < candidates_of(run); k++) {
+        struct candidate *candidate = &run->found[k];
+        struct answer other = {.values = memory_zeroed(wide ? wide->count : 0, sizeof *other.values)};
+        for (; wide && candidate->other && other.count < wide->count; other.count++) {
+            size_t value;
+            bool known = map_get(&run->index->names, run->model->graph->output[other.count]->name, &value);
+            other.values[other.count] =
+                known && candidate->other[value] ? *candidate->other[value] : wide->values[other.count];
+        }
+        if (wide && candidate->other)
+            candidate->apart = distance(wide, &other);
+        free(other.values); /* the elements are of the others */
+        forget_other(run, candidate->other);
+        candidate->other = NULL;
+    }
+}
+
+static int evaluate(struct run *run, const struct test_case *test, struct answer *answer, struct error *err)
+{
+    struct evaluate_options options = {.hook = watch, .context = run};
+    struct evaluator *evaluator;
+    *answer = (struct answer){0};
+    run->model = test_case_model(test, err);
+    if (!run->model || evaluator_new(&evaluator, run->model, &options, err))
+        return -1;
+    run->index = evaluator_index(evaluator);
+    if (run->list) {
+        run->uses_left = memory_zeroed(run->index->count, sizeof *run->uses_left);
+        for (size_t i = 0; i < run->index->count; i++)
+            run->uses_left[i] = run->index->values[i].consumers;
+    }
+    int status =
+        evaluator_run(evaluator, test->inputs, test->n_inputs, NULL, 0, &answer->values, &answer->count, err);
+    if (run->list)
+        take_others(run, status ? NULL : answer);
+    free(run->uses_left);
+    run->uses_left = NULL;
+    run->index = NULL;
+    evaluator_free(evaluator);
+    forget_kept(run);
+    return status;
+}
+
+/* The same for a candidate that was not followed to the end, by an evaluation of its own. */
 static bool matters(const struct test_case *test, const struct answer *wide, size_t call)
 {
     struct run run = {.handling = HANDLED_WIDE, .typed = call};
@@ -279,13 +477,15 @@ int type_limit_find(struct type_limit *limit, const struct test_case *test, stru
     struct run run = {.handling = HANDLED_WIDE, .typed = SIZE_MAX, .list = true};
     struct answer wide;
     *limit = (struct type_limit){0};
-    double start = clock_seconds();
+    run.until = clock_seconds() + slow_seconds;
     int status = evaluate(&run, test, &wide, err);
-    bool slow = clock_seconds() - start > slow_seconds;
-    size_t count = run.n_found < CANDIDATES ? run.n_found : CANDIDATES;
-    for (size_t i = 0; i < count && status == 0 && !slow && !limit->kind; i++)
-        if (matters(test, &wide, run.found[i].call))
-            *limit = run.found[i].limit;
+    bool slow = clock_seconds() > run.until;
+    for (size_t i = 0; i < candidates_of(&run) && status == 0 && !limit->kind; i++) {
+        const struct candidate *candidate = &run.found[i];
+        if (candidate->unclear ? !slow && matters(test, &wide, candidate->call)
+                               : !(candidate->apart <= alike))
+            *limit = candidate->limit;
+    }
     answer_release(&wide);
     return status;
 }
