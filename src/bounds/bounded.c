@@ -120,6 +120,10 @@ int bounded_copy(struct bounded *to, const struct bounded *from, struct error *e
         bounded_absent(to, from->type);
         return 0;
     }
+    if (from->floats) {
+        *to = *from;
+        return bounded_read_floats(to, err);
+    }
     if (bounded_alloc(to, from->type, &from->shape, !from->value, err))
         return -1;
     if (from->value && from->count)
@@ -239,6 +243,65 @@ static void allow_flushing(struct bounded *b)
         if (magnitude > 0 && magnitude < tiny)
             set_bounds(b, i, magnitude, magnitude);
     }
+}
+
+enum { FLOATS_LEAST = 1 << 12, LANES = 8 };
+
+typedef int32_t lanes_t __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+/* The bits of the largest magnitude; sets *subnormal where a number is. The bits of magnitudes, as integers,
+ * are in their order. */
+static int32_t scan_floats(const float *floats, size_t count, bool *subnormal)
+{
+    const lanes_t magnitude = {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff,
+                               0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff};
+    lanes_t most = {0}, small = {0};
+    for (size_t i = 0; i < count; i += LANES) {
+        lanes_t bits = {0};
+        memcpy(&bits, floats + i, (count - i < LANES ? count - i : LANES) * sizeof *floats);
+        bits &= magnitude;
+        lanes_t larger = bits > most;
+        most = (bits & larger) | (most & ~larger);
+        small |= (bits != 0) & (bits < 0x00800000);
+    }
+    int32_t largest = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        largest = most[lane] > largest ? most[lane] : largest;
+        *subnormal |= small[lane] != 0;
+    }
+    return largest;
+}
+
+bool bounded_view_floats(struct bounded *b, const struct tensor *tensor)
+{
+    const int32_t infinity = 0x7f800000;
+    bool subnormal = false;
+    if (tensor->type != DTYPE_FLOAT || tensor->count < FLOATS_LEAST || tensor->count > BOUNDED_LIMIT ||
+        (uintptr_t)tensor->data % sizeof(float))
+        return false;
+    int32_t largest = scan_floats(tensor->data, tensor->count, &subnormal);
+    if (subnormal || largest >= infinity)
+        return false;
+    bounded_init(b);
+    b->type = tensor->type;
+    b->shape = tensor->shape;
+    b->count = tensor->count;
+    b->floats = tensor->data;
+    b->given = true;
+    memcpy(&b->largest, &largest, sizeof largest);
+    return true;
+}
+
+int bounded_read_floats(struct bounded *b, struct error *err)
+{
+    struct bounded read;
+    if (bounded_alloc(&read, b->type, &b->shape, false, err))
+        return -1;
+    for (size_t i = 0; i < b->count; i++)
+        read.value[i] = b->floats[i];
+    read.given = b->given;
+    *b = read;
+    return 0;
 }
 
 /* Reads float32; true when some are subnormal. */
@@ -471,7 +534,7 @@ void bounded_set(struct bounded *b, size_t i, long double value, double hard, do
 
 void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j)
 {
-    b->value[i] = from->value[j];
+    b->value[i] = bounded_value(from, j);
     if (b->beyond)
         b->beyond[i] = NAN;
     if (!b->hard && !from->hard)

@@ -19,6 +19,9 @@
  *
  * When only shapes are computed, `value` is NULL, unless the value is a known constant.
  *
+ * A weight of many elements can stay as it is stored: then `floats` are its elements, `value` is NULL, and it
+ * is exact. Only kernels whose rows say so (ops/op.h: reads_floats) get such a value.
+ *
  * A value can also be a sequence of tensors, or an optional that holds nothing; an optional that holds
  * something is what it holds. Both have the shape [0] and no elements, so that code for tensors that is given
  * one by mistake touches nothing; only kernels whose rows have OP_CONTAINERS get them (ops/op.h).
@@ -37,6 +40,8 @@ struct bounded {
     size_t count;
     long double *value;
     double *hard, *likely; /* both or neither */
+    const float *floats;   /* borrowed: the elements in place of `value`; each is a normal number or 0 */
+    float largest;         /* of `floats`, in magnitude */
     bool given;            /* read, not computed: the sign of its zeros is certain */
     bool opened;           /* some element was made open, as opposed to bounds that grew infinite */
     long double *beyond; /* owned: what elements are that the type cannot hold, NaN for others; NULL: none is.
@@ -67,6 +72,19 @@ int bounded_from_value(struct bounded *b, const struct value *value, struct erro
 /* The exact value of a tensor from an engine or a user. Only a subnormal gets a bound: it may also be read as
  * 0. */
 int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err);
+
+/*
+ * The same without a copy, for large float32 tensors of ordinary numbers, whose elements are borrowed; false
+ * for others. bounded_read_floats turns such a value into one that every kernel reads.
+ */
+bool bounded_view_floats(struct bounded *b, const struct tensor *tensor);
+int bounded_read_floats(struct bounded *b, struct error *err);
+
+/* Element i as it is stored. */
+static inline long double bounded_value(const struct bounded *b, size_t i)
+{
+    return b->floats ? (long double)b->floats[i] : b->value[i];
+}
 
 /* The values rounded to their type, as a tensor. */
 int bounded_to_tensor(const struct bounded *b, struct tensor *tensor, struct error *err);

@@ -17,9 +17,23 @@ enum {
     FEW_TERMS = 128,
 };
 
+/* A weight as it is stored: all that must be looked for is whether it has integers only. */
+static struct operand operand_of_floats(const struct bounded *b)
+{
+    struct operand o = {.type = b->type, .floats = b->floats, .count = b->count, .finite = true};
+    o.largest = b->largest;
+    o.integral = true;
+    for (size_t i = 0; i < b->count && o.integral; i++)
+        o.integral = b->floats[i] == rintf(b->floats[i]);
+    return o;
+}
+
 struct operand operand_of(const struct bounded *b)
 {
-    struct operand o = {.type = b->type, .value = b->value, .hard = b->hard, .likely = b->likely};
+    if (b->floats)
+        return operand_of_floats(b);
+    struct operand o = {
+        .type = b->type, .value = b->value, .count = b->count, .hard = b->hard, .likely = b->likely};
     o.integral = o.finite = true;
     for (size_t i = 0; i < b->count && !b->hard; i++) {
         long double size = fabsl(b->value[i]);
@@ -124,6 +138,11 @@ static size_t at_b(const struct contraction *c, size_t k, size_t j)
     return c->b.base + c->b.rows[k] + c->b.cols[j];
 }
 
+static inline long double value_at(const struct operand *o, size_t i)
+{
+    return o->floats ? (long double)o->floats[i] : o->value[i];
+}
+
 static double bound_at(const double *bounds, size_t i)
 {
     return bounds ? bounds[i] : 0;
@@ -134,8 +153,8 @@ bool contract_strays(const struct contraction *c, size_t i, size_t j)
     long double a = 0, b = 0, highest = dtype_highest(c->type);
     for (size_t k = 0; k < c->k; k++) {
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
-        a += fabsl(c->a.of->value[p]) + bound_at(c->a.of->hard, p);
-        b += fabsl(c->b.of->value[q]) + bound_at(c->b.of->hard, q);
+        a += fabsl(value_at(c->a.of, p)) + bound_at(c->a.of->hard, p);
+        b += fabsl(value_at(c->b.of, q)) + bound_at(c->b.of->hard, q);
     }
     return !(a < highest && b < highest);
 }
@@ -149,8 +168,8 @@ static bool grows_too_large(const struct contraction *c, size_t i, size_t j)
         return false;
     for (size_t k = 0; k < c->k; k++) {
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
-        long double a = fabsl(c->a.of->value[p]) + bound_at(c->a.of->hard, p);
-        long double b = fabsl(c->b.of->value[q]) + bound_at(c->b.of->hard, q);
+        long double a = fabsl(value_at(c->a.of, p)) + bound_at(c->a.of->hard, p);
+        long double b = fabsl(value_at(c->b.of, q)) + bound_at(c->b.of->hard, q);
         if ((a > most && isfinite(a)) || (b > most && isfinite(b)))
             return true;
     }
@@ -172,8 +191,8 @@ static long double lost_to_alpha(const struct contraction *c, size_t i, size_t j
         return lost * (long double)c->k * largest;
     for (size_t k = 0; k < c->k; k++) {
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
-        long double a = fabsl(c->a.of->value[p]), ha = bound_at(c->a.of->hard, p);
-        long double b = fabsl(c->b.of->value[q]), hb = bound_at(c->b.of->hard, q);
+        long double a = fabsl(value_at(c->a.of, p)), ha = bound_at(c->a.of->hard, p);
+        long double b = fabsl(value_at(c->b.of, q)), hb = bound_at(c->b.of->hard, q);
         by_a += alpha * (a - ha) < tiny ? b + hb : 0;
         by_b += alpha * (b - hb) < tiny ? a + ha : 0;
     }
@@ -293,7 +312,7 @@ static struct number settle_special(const struct contraction *c, size_t i, size_
     struct specials s = {0};
     for (size_t k = 0; k < c->k && !s.nan; k++) {
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
-        long double a = c->a.of->value[p], b = c->b.of->value[q];
+        long double a = value_at(c->a.of, p), b = value_at(c->b.of, q);
         double ha = bound_at(c->a.of->hard, p), hb = bound_at(c->b.of->hard, q);
         if (isfinite(a) && isfinite(b))
             add_finite(&s, a * b, fabsl(a) * hb + ha * fabsl(b) + (ha > 0 ? ha * hb : 0));
@@ -370,7 +389,7 @@ static void inherit_both(const struct contraction *c, struct tally *t, size_t i,
     long double inherited = 0, variance = 0;
     for (size_t k = 0; k < c->k; k++) {
         size_t p = at_a(c, i, k), q = at_b(c, k, j);
-        long double a = fabsl(c->a.of->value[p]), b = fabsl(c->b.of->value[q]);
+        long double a = fabsl(value_at(c->a.of, p)), b = fabsl(value_at(c->b.of, q));
         long double ha = c->a.of->hard[p], hb = c->b.of->hard[q], la = c->a.of->likely[p],
                     lb = c->b.of->likely[q];
         inherited += a * hb + ha * (b + hb);
@@ -386,7 +405,7 @@ static void sum_products(const struct contraction *c, struct tally *t, size_t i,
 {
     long double value = 0, squares = 0, up = 0, down = 0;
     for (size_t k = 0; k < c->k; k++) {
-        long double product = c->a.of->value[at_a(c, i, k)] * c->b.of->value[at_b(c, k, j)];
+        long double product = value_at(c->a.of, at_a(c, i, k)) * value_at(c->b.of, at_b(c, k, j));
         long double magnitude = fabsl(product);
         value += product;
         squares += product * product;
@@ -448,7 +467,7 @@ struct blocks {
 static void pack_one_a(const struct blocks *s, size_t at, size_t to)
 {
     const struct operand *o = s->c->a.of;
-    double v = (double)o->value[at];
+    double v = o->floats ? (double)o->floats[at] : (double)o->value[at];
     s->a.part[VALUE][to] = v;
     if (s->exact)
         return;
@@ -470,7 +489,7 @@ static void pack_one_a(const struct blocks *s, size_t at, size_t to)
 static inline void pack_one_b(const struct blocks *s, const struct panel *panel, size_t at, size_t to)
 {
     const struct operand *o = s->c->b.of;
-    double v = (double)o->value[at];
+    double v = o->floats ? (double)o->floats[at] : (double)o->value[at];
     panel->part[VALUE][to] = v;
     if (s->exact)
         return;
@@ -501,11 +520,39 @@ static void pack_a(struct blocks *s, size_t from, size_t rows)
             pack_one_a(s, at_a(c, from + i, k), i * c->k + k);
 }
 
+/* A row of stored floats, which is exact: its values, magnitudes and squares. */
+static void pack_floats(const struct blocks *s, const float *from, size_t to, size_t cols)
+{
+    double *value = s->b.part[VALUE] + to;
+    for (size_t j = 0; j < cols; j++)
+        value[j] = from[j];
+    if (s->exact)
+        return;
+    double *size = s->b.part[HARD] + to, *square = s->b.part[LIKELY] + to;
+    for (size_t j = 0; j < cols; j++) {
+        size[j] = fabs(value[j]);
+        square[j] = value[j] * value[j];
+    }
+}
+
+static bool is_run(const size_t *table, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (table[i] != table[0] + i)
+            return false;
+    return true;
+}
+
 /* Terms `top` to `top` + `terms` of some columns. */
 static void pack_b(struct blocks *s, size_t top, size_t terms, size_t from, size_t cols)
 {
     const struct contraction *c = s->c;
     const size_t *at = c->b.cols + from;
+    if (c->b.of->floats && !s->ready.part[VALUE] && is_run(at, cols)) {
+        for (size_t k = 0; k < terms; k++)
+            pack_floats(s, c->b.of->floats + at_b(c, top + k, from), k * cols, cols);
+        return;
+    }
     for (size_t k = 0; k < terms && !s->ready.part[VALUE]; k++)
         for (size_t j = 0; j < cols; j++)
             pack_one_b(s, &s->b, at_b(c, top + k, from + j), k * cols + j);
@@ -718,6 +765,39 @@ out:
     return result;
 }
 
+/* The loops read long double. */
+static int read_operand(struct operand *read, const struct operand *o, long double **values,
+                        struct error *err)
+{
+    *read = *o;
+    *values = NULL;
+    if (!o->floats)
+        return 0;
+    *values = malloc(o->count * sizeof **values);
+    if (!*values)
+        return error_set(err, ERROR_MEMORY, "no memory for a matrix of %zu elements", o->count);
+    for (size_t i = 0; i < o->count; i++)
+        (*values)[i] = o->floats[i];
+    read->value = *values;
+    read->floats = NULL;
+    return 0;
+}
+
+static int contract_small(const struct contraction *c, bool exact, struct error *err)
+{
+    struct contraction read = *c;
+    struct operand a, b;
+    long double *of_a = NULL, *of_b = NULL;
+    int result = read_operand(&a, c->a.of, &of_a, err) || read_operand(&b, c->b.of, &of_b, err) ? -1 : 0;
+    read.a.of = &a;
+    read.b.of = &b;
+    if (!result)
+        contract_loops(&read, exact);
+    free(of_a);
+    free(of_b);
+    return result;
+}
+
 static double epilogue_roundings(const struct epilogue *e)
 {
     return e ? (e->alpha != 1 ? 2 : 0) + (e->c ? 1 : 0) + (e->beta != 1 ? 1 : 0) : 0;
@@ -737,6 +817,5 @@ int contract(const struct contraction *wanted, struct error *err)
                       : dtype_is_float(c->type) && c->type != DTYPE_DOUBLE;
     if (work > SMALL && fits && c->k < INT32_MAX)
         return contract_blocks(c, exact || c->unbounded, err);
-    contract_loops(c, exact);
-    return 0;
+    return contract_small(c, exact, err);
 }

@@ -32,6 +32,8 @@
 struct operand {
     enum dtype type;
     const long double *value;
+    const float *floats; /* in place of `value`: a weight as it is stored */
+    size_t count;
     const double *hard, *likely; /* NULL: exact */
     bool integral;               /* exact, and every value an integer */
     bool finite;                 /* every value and every hard bound is finite */

@@ -1,5 +1,6 @@
 #include "eval/evaluate.h"
 
+#include "base/file_map.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -8,6 +9,7 @@
 #include "eval/scope.h"
 #include "model/function.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -134,9 +136,27 @@ static size_t output_room(const struct op *op, const Onnx__NodeProto *node)
     return node->n_output > least ? node->n_output : least;
 }
 
+static bool op_reads_floats(const struct op *op, size_t input)
+{
+    return op && input < CHAR_BIT * sizeof op->reads_floats && op->reads_floats >> input & 1;
+}
+
+/* A weight as it is stored becomes one that the kernel reads. */
+static int read_stored(struct slot *slot, const struct op *op, size_t input, struct error *err)
+{
+    const float *stored = slot->own.floats;
+    if (!stored || op_reads_floats(op, input))
+        return 0;
+    int result = bounded_read_floats(&slot->own, err);
+    if (slot->stored)
+        file_map_forget(stored, slot->stored);
+    return result;
+}
+
 static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const struct bounded **inputs,
                          struct error *err)
 {
+    const struct op *op = op_of(node);
     for (size_t i = 0; i < node->n_input; i++) {
         if (!*node->input[i])
             continue;
@@ -144,8 +164,7 @@ static int gather_inputs(struct scope *scope, const Onnx__NodeProto *node, const
         if (!slot || !slot->view)
             return error_set(err, ERROR_INVALID, "%s uses %s, which no node before it produces",
                              op_title(node), node->input[i]);
-        inputs[i] = as_input(slot, scope->options, err);
-        if (!inputs[i])
+        if (read_stored(slot, op, i, err) || !(inputs[i] = as_input(slot, scope->options, err)))
             return -1;
     }
     return 0;
@@ -651,6 +670,25 @@ static int bind_inputs(struct scope *scope, const struct evaluator *evaluator, c
     return 0;
 }
 
+/* Whether a weight may stay as it is stored: whoever looks on may look at any element. */
+static bool stays_stored(const struct evaluator *evaluator, const struct tensor *tensor,
+                         const struct index_value *value)
+{
+    const struct evaluate_options *options = &evaluator->options;
+    return tensor->type == DTYPE_FLOAT && !value->is_output && !options->lowered &&
+           (!options->hook || options->results_only);
+}
+
+static int read_weight(struct bounded *own, struct tensor *tensor, bool view, struct error *err)
+{
+    int result = bounded_from_tensor(own, tensor, err);
+    if (!view)
+        tensor_release(tensor);
+    else if (tensor->size >= FORGET_LEAST)
+        file_map_forget(tensor->data, tensor->size);
+    return result;
+}
+
 /* Loads weights when they are first used; they are dropped after their last use, so that they are never all
  * in memory. */
 static int ensure_initializers(struct scope *scope, const struct evaluator *evaluator, size_t node,
@@ -666,11 +704,11 @@ static int ensure_initializers(struct scope *scope, const struct evaluator *eval
         bool view = model_weight_view(evaluator->model, value->number, &tensor);
         if (!view && model_weight(evaluator->model, value->number, &tensor, err))
             return -1;
-        int result = bounded_from_tensor(&slot->own, &tensor, err);
-        if (!view)
-            tensor_release(&tensor);
-        else if (tensor.size >= FORGET_LEAST)
-            file_map_forget(tensor.data, tensor.size);
+        int result = 0;
+        if (view && stays_stored(evaluator, &tensor, value) && bounded_view_floats(&slot->own, &tensor))
+            slot->stored = tensor.size >= FORGET_LEAST ? tensor.size : 0;
+        else
+            result = read_weight(&slot->own, &tensor, view, err);
         if (result)
             return error_prefix(err, "initializer %s", value->name);
         read_precisely(scope, &slot->own);
@@ -842,6 +880,10 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
     for (size_t i = 0; !result && i < node->n_input; i++) {
         if (!inputs[i])
             continue;
+        if (!loose && op_reads_floats(op_of(node), i) && bounded_view_floats(&exact[i], inputs[i])) {
+            views[i] = &exact[i];
+            continue;
+        }
         result = bounded_from_tensor(&exact[i], inputs[i], err);
         if (!result && loose) {
             bounded_loosen(&exact[i]);

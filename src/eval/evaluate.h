@@ -38,6 +38,7 @@ struct evaluate_options {
      * op->eval itself.
      */
     int (*hook)(void *context, struct op_call *call);
+    bool results_only; /* the hook looks at no elements of inputs: weights may stay as they are stored */
     /* The same for gradients (gradient.h): called instead of op->gradient unless NULL. */
     int (*gradient_hook)(void *context, struct op_gradient *gradient);
     void *context; /* of both */

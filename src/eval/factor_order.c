@@ -4,9 +4,27 @@
 #include <limits.h>
 #include <math.h>
 
+/* Powers of 2 are told by the bits of a float. */
+static struct factors factors_of_floats(const struct bounded *value)
+{
+    struct factors own = {.count = 1};
+    float smallest = INFINITY;
+    for (size_t i = 0; i < value->count; i++) {
+        float size = fabsf(value->floats[i]);
+        smallest = size < smallest && size > 0 ? size : smallest;
+    }
+    if (value->largest > 0) {
+        own.most = fmax(0, ilogbf(value->largest) + 1);
+        own.least = fmin(0, ilogbf(smallest));
+    }
+    return own;
+}
+
 struct factors factors_of(const struct bounded *value)
 {
     struct factors own = {.count = 1};
+    if (value->floats)
+        return factors_of_floats(value);
     if (!value->value || !dtype_is_float(value->type))
         return own;
     long double largest = 0, smallest = INFINITY;

@@ -1,5 +1,6 @@
 #include "eval/scope.h"
 
+#include "base/file_map.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -19,6 +20,9 @@ void scope_init(struct scope *scope, struct scope *parent)
 
 void slot_drop(struct slot *slot)
 {
+    if (slot->stored && slot->own.floats)
+        file_map_forget(slot->own.floats, slot->stored);
+    slot->stored = 0;
     bounded_release(&slot->own);
     bounded_release(&slot->wide);
     parts_release(&slot->parts);

@@ -14,6 +14,7 @@ struct slot {
     const struct bounded *view; /* NULL: not computed yet, or dropped */
     struct bounded wide;        /* as other nodes may read it, where that differs (evaluate_pass_on) */
     size_t uses_left;           /* top graph only */
+    size_t stored; /* bytes of the file that `own` borrows, whose pages are given back with it; 0: none */
     bool from_node;
     bool lost;              /* its bounds were dropped (lost_bounds.h) */
     struct parts parts;     /* of a difference; only with options->loose */

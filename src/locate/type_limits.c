@@ -438,7 +438,7 @@ static void take_others(struct run *run, const struct answer *wide)
 
 static int evaluate(struct run *run, const struct test_case *test, struct answer *answer, struct error *err)
 {
-    struct evaluate_options options = {.hook = watch, .context = run};
+    struct evaluate_options options = {.hook = watch, .context = run, .results_only = true};
     struct evaluator *evaluator;
     *answer = (struct answer){0};
     run->model = test_case_model(test, err);

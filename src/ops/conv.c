@@ -227,6 +227,7 @@ const struct op ops_conv[] = {
      .types = {{11, CONV_FLOAT}, {22, DTYPES_FLOAT}},
      .params = conv_params,
      .extras = conv_extras,
+     .reads_floats = 2,
      .eval = eval_conv,
      .gradient = gradient_conv,
      .sample = sample_conv,

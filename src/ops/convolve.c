@@ -373,7 +373,7 @@ out:
     return result;
 }
 
-int convolve(const struct convolution *c, struct error *err)
+static int convolve_samples(const struct convolution *c, struct error *err)
 {
     struct tables tables = {0};
     struct operand weights = operand_of(c->weights);
@@ -381,6 +381,21 @@ int convolve(const struct convolution *c, struct error *err)
     for (size_t n = 0; result == 0 && c->out->count > 0 && n < (size_t)c->out->shape.dims[0]; n++)
         result = convolve_sample(c, &tables, &weights, n, err);
     tables_release(&tables);
+    return result;
+}
+
+/* The transforms of Winograd's algorithm read weights as numbers, and groups are small products. */
+int convolve(const struct convolution *c, struct error *err)
+{
+    struct convolution read = *c;
+    struct bounded weights;
+    if (!c->weights->floats || (c->groups == 1 && !may_be_winograd(c)))
+        return convolve_samples(c, err);
+    if (bounded_copy(&weights, c->weights, err))
+        return -1;
+    read.weights = &weights;
+    int result = convolve_samples(&read, err);
+    bounded_release(&weights);
     return result;
 }
 

@@ -49,7 +49,7 @@ static void put_picked(struct bounded *out, size_t i, const struct bounded *x, s
                        const struct picked *picked)
 {
     if (picked->undecided)
-        bounded_set(out, i, x->value[from], INFINITY, picked->outside ? INFINITY : 0);
+        bounded_set(out, i, bounded_value(x, from), INFINITY, picked->outside ? INFINITY : 0);
     else
         bounded_move(out, i, x, from);
 }
@@ -477,11 +477,26 @@ static const struct op_param one_hot_params[] = {
 #define NUMBERS_11 (DTYPES_NUMBER & ~DTYPE_BIT(DTYPE_BFLOAT16))
 
 const struct op ops_gather[] = {
-    {OP("Gather", 1), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
-     .ranks = {1, 5}, .types = MOVE_TYPES, .params = axis_params, .index = {.input = 1, .axis = "axis"},
-     .eval = eval_gather, .gradient = gradient_of_moves, .sample = sample_gather, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM}, .history = {.same_since = 1},
-     .result = RESULT_TYPE, .work = WORK_MOVES, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("Gather", 1),
+     .open = "an index outside the axis",
+     .inputs = {2, 2},
+     .outputs = {1, 1},
+     .ranks = {1, 5},
+     .types = MOVE_TYPES,
+     .params = axis_params,
+     .index = {.input = 1, .axis = "axis"},
+     .reads_floats = 1,
+     .eval = eval_gather,
+     .gradient = gradient_of_moves,
+     .sample = sample_gather,
+     .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_SUM},
+     .history = {.same_since = 1},
+     .result = RESULT_TYPE,
+     .work = WORK_MOVES,
+     .slope = SLOPE_EVERYWHERE,
+     .dangers = {{DANGER_NONE}}},
     {OP("GatherElements", 11), .open = "an index outside the axis", .inputs = {2, 2}, .outputs = {1, 1},
      .ranks = {1, 5}, .types = MOVE_TYPES, .params = axis_params, .index = {.input = 1, .axis = "axis"},
      .eval = eval_gather_elements, .gradient = gradient_of_moves, .sample = sample_gather_elements,

@@ -77,8 +77,8 @@ static struct strides batch_strides(const struct shape *operand, const struct sh
     return strides;
 }
 
-static int product_run(const struct product *p, const struct bounded *a, const struct bounded *b,
-                       const struct epilogue *then, struct bounded *out, struct error *err)
+static int product_of(const struct product *p, const struct bounded *a, const struct bounded *b,
+                      const struct epilogue *then, struct bounded *out, struct error *err)
 {
     struct operand left = operand_of(a), right = operand_of(b);
     struct target target = {out, 0, p->n};
@@ -106,6 +106,25 @@ static int product_run(const struct product *p, const struct bounded *a, const s
     free(inner);
     free(inner_b);
     free(cols);
+    return result;
+}
+
+/* Of many small products each would read all of a weight as it is stored. */
+static int product_run(const struct product *p, const struct bounded *a, const struct bounded *b,
+                       const struct epilogue *then, struct bounded *out, struct error *err)
+{
+    struct bounded left, right;
+    bounded_init(&left);
+    bounded_init(&right);
+    int result = 0;
+    if (a->floats && a->shape.rank > 2)
+        result = bounded_copy(&left, a, err);
+    if (!result && b->floats && b->shape.rank > 2)
+        result = bounded_copy(&right, b, err);
+    if (!result)
+        result = product_of(p, left.value ? &left : a, right.value ? &right : b, then, out, err);
+    bounded_release(&left);
+    bounded_release(&right);
     return result;
 }
 
@@ -599,6 +618,7 @@ const struct op ops_matmul[] = {
      .params = gemm_params,
      .extras = gemm_extras,
      .fit = fit_gemm,
+     .reads_floats = 3,
      .eval = eval_gemm,
      .gradient = gradient_gemm,
      .sample = sample_gemm,
@@ -611,10 +631,10 @@ const struct op ops_matmul[] = {
      .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
     {OP("MatMul", 1), .flags = OP_VECTORS, .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {1, 5},
-     .types = PRODUCT_TYPES, .eval = eval_matmul, .gradient = gradient_matmul, .sample = sample_matmul,
-     .data = DATA_ALL, .range = {RANGE_DOT}, .factors = {FACTORS_PRODUCT, .powers = {1, 1}},
-     .history = {.same_since = 1}, .result = RESULT_TYPE, .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE,
-     .dangers = {{DANGER_NONE}}},
+     .types = PRODUCT_TYPES, .reads_floats = 3, .eval = eval_matmul, .gradient = gradient_matmul,
+     .sample = sample_matmul, .data = DATA_ALL, .range = {RANGE_DOT},
+     .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 1}, .result = RESULT_TYPE,
+     .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     {OP("MatMulInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {2, 4}, .types = {{10, BYTES}},
      .eval = eval_matmul_integer, .sample = sample_matmul_integer, .data = DATA_FIRST, .range = {RANGE_DOT},
      .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_PRODUCTS,

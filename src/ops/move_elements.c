@@ -19,12 +19,26 @@ void move_all(struct bounded *out, const struct bounded *in)
     move_run(out, 0, in, 0, out->count);
 }
 
+/* Moves exact elements of one row of the last axis. */
+static void move_row(struct bounded *out, size_t at, size_t count, const struct bounded *in, int64_t from,
+                     int64_t step)
+{
+    for (size_t i = 0; i < count; i++, from += step)
+        out->value[at + i] = bounded_value(in, (size_t)from);
+}
+
 void move_strided(struct bounded *out, const struct bounded *in, int64_t base, const int64_t *steps)
 {
     int64_t index[TENSOR_MAX_RANK] = {0};
     int last = out->shape.rank - 1;
-    for (size_t i = 0; i < out->count; i++) {
-        bounded_move(out, i, in, (size_t)base);
+    size_t row = 1;
+    if (last >= 0 && !in->hard && !out->hard && !out->beyond)
+        row = (size_t)out->shape.dims[last--];
+    for (size_t i = 0; i < out->count; i += row) {
+        if (row > 1)
+            move_row(out, i, row, in, base, steps[out->shape.rank - 1]);
+        else
+            bounded_move(out, i, in, (size_t)base);
         /* An odometer that also keeps the offset. */
         for (int axis = last; axis >= 0; axis--) {
             base += steps[axis];

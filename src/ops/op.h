@@ -253,6 +253,7 @@ struct op {
     struct op_types narrow;   /* narrow types (tensor/narrow.h) that its inputs and outputs may have from an
                                  opset on, as far as ONNX has them there; drawn only where they are asked
                                  for. Set 0: none */
+    unsigned reads_floats; /* a bit for each input that the kernel reads as it is stored, too (bounded.h) */
     const struct op_param *params; /* NULL: none */
     const struct op_param *extras; /* optional inputs that hold data (a bias, an initial state) and are no
                                       parameters, but a node can do without them; NULL: none is listed */
