@@ -245,29 +245,39 @@ static void allow_flushing(struct bounded *b)
     }
 }
 
-enum { FLOATS_LEAST = 1 << 12, LANES = 8 };
+enum { FLOATS_LEAST = 1 << 12, LANES = 4 };
 
 typedef int32_t lanes_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* The bits of the largest magnitude; sets *subnormal where a number is. The bits of magnitudes, as integers,
- * are in their order. */
+/* Of some numbers: the bits of the largest magnitude, and whether one is subnormal. The bits of magnitudes,
+ * as integers, are in their order. */
+struct scan {
+    lanes_t most, small;
+};
+
+static inline void scan_lanes(struct scan *scan, const void *floats)
+{
+    lanes_t bits;
+    memcpy(&bits, floats, sizeof bits);
+    bits &= 0x7fffffff;
+    lanes_t larger = bits > scan->most;
+    scan->most = (bits & larger) | (scan->most & ~larger);
+    scan->small |= (bits != 0) & (bits < 0x00800000);
+}
+
 static int32_t scan_floats(const float *floats, size_t count, bool *subnormal)
 {
-    const lanes_t magnitude = {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff,
-                               0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff};
-    lanes_t most = {0}, small = {0};
-    for (size_t i = 0; i < count; i += LANES) {
-        lanes_t bits = {0};
-        memcpy(&bits, floats + i, (count - i < LANES ? count - i : LANES) * sizeof *floats);
-        bits &= magnitude;
-        lanes_t larger = bits > most;
-        most = (bits & larger) | (most & ~larger);
-        small |= (bits != 0) & (bits < 0x00800000);
-    }
+    struct scan scan = {{0}, {0}};
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        scan_lanes(&scan, floats + i);
+    float rest[LANES] = {0};
+    memcpy(rest, floats + i, (count - i) * sizeof *rest);
+    scan_lanes(&scan, rest);
     int32_t largest = 0;
     for (int lane = 0; lane < LANES; lane++) {
-        largest = most[lane] > largest ? most[lane] : largest;
-        *subnormal |= small[lane] != 0;
+        largest = scan.most[lane] > largest ? scan.most[lane] : largest;
+        *subnormal |= scan.small[lane] != 0;
     }
     return largest;
 }

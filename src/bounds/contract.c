@@ -5,7 +5,9 @@
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SMALL = 1 << 14,       /* products below which packing costs more than it saves */
@@ -520,18 +522,33 @@ static void pack_a(struct blocks *s, size_t from, size_t rows)
             pack_one_a(s, at_a(c, from + i, k), i * c->k + k);
 }
 
+enum { LANES = 2 };
+
+typedef double lanes_t __attribute__((vector_size(LANES * sizeof(double))));
+typedef int64_t lane_bits_t __attribute__((vector_size(LANES * sizeof(int64_t))));
+
 /* A row of stored floats, which is exact: its values, magnitudes and squares. */
 static void pack_floats(const struct blocks *s, const float *from, size_t to, size_t cols)
 {
-    double *value = s->b.part[VALUE] + to;
-    for (size_t j = 0; j < cols; j++)
-        value[j] = from[j];
-    if (s->exact)
-        return;
-    double *size = s->b.part[HARD] + to, *square = s->b.part[LIKELY] + to;
-    for (size_t j = 0; j < cols; j++) {
-        size[j] = fabs(value[j]);
-        square[j] = value[j] * value[j];
+    double *value = s->b.part[VALUE] + to, *size = s->exact ? NULL : s->b.part[HARD] + to,
+           *square = s->exact ? NULL : s->b.part[LIKELY] + to;
+    size_t j = 0;
+    for (; j + LANES <= cols; j += LANES) {
+        lanes_t v = {from[j], from[j + 1]};
+        memcpy(value + j, &v, sizeof v);
+        if (s->exact)
+            continue;
+        lane_bits_t magnitude = (lane_bits_t)v & INT64_MAX;
+        v *= v;
+        memcpy(size + j, &magnitude, sizeof magnitude);
+        memcpy(square + j, &v, sizeof v);
+    }
+    for (; j < cols; j++) {
+        double v = value[j] = from[j];
+        if (s->exact)
+            continue;
+        size[j] = fabs(v);
+        square[j] = v * v;
     }
 }
 

@@ -3,19 +3,45 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
-/* Powers of 2 are told by the bits of a float. */
+enum { LANES = 4 };
+
+typedef int32_t lanes_t __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+/* The smallest magnitude that is not 0. The bits of magnitudes, as integers, are in their order. */
+static float smallest_of(const float *floats, size_t count)
+{
+    const int32_t none = INT32_MAX;
+    lanes_t least = {none, none, none, none};
+    int32_t bits, found = none;
+    float smallest;
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        lanes_t now;
+        memcpy(&now, floats + i, sizeof now);
+        now &= none;
+        lanes_t less = (now < least) & (now != 0);
+        least = (now & less) | (least & ~less);
+    }
+    for (int lane = 0; lane < LANES; lane++)
+        found = least[lane] < found ? least[lane] : found;
+    for (; i < count; i++) {
+        memcpy(&bits, floats + i, sizeof bits);
+        bits &= none;
+        found = bits && bits < found ? bits : found;
+    }
+    memcpy(&smallest, &found, sizeof found);
+    return smallest;
+}
+
 static struct factors factors_of_floats(const struct bounded *value)
 {
     struct factors own = {.count = 1};
-    float smallest = INFINITY;
-    for (size_t i = 0; i < value->count; i++) {
-        float size = fabsf(value->floats[i]);
-        smallest = size < smallest && size > 0 ? size : smallest;
-    }
     if (value->largest > 0) {
         own.most = fmax(0, ilogbf(value->largest) + 1);
-        own.least = fmin(0, ilogbf(smallest));
+        own.least = fmin(0, ilogbf(smallest_of(value->floats, value->count)));
     }
     return own;
 }
