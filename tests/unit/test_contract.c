@@ -391,6 +391,63 @@ static void rows_are_stored_as_single_sums_are(void **state)
     }
 }
 
+/* A weight that is left as it is stored, in products of many and of few rows, and in one that loops compute.
+ */
+static void stored_weights_are_read_as_numbers(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{200, 80, 90}, {3, 200, 301}, {1, 4096, 1}, {70, 64, 70}};
+    for (size_t round = 0; round < 8; round++) {
+        const int64_t *size = sizes[round / 2];
+        bool integers = round & 1;
+        struct bounded a = make_random(size[0], size[1], 21, integers, integers ? 0 : 1e-3L),
+                       b = make_random(size[1], size[2], 22, integers, 0), view;
+        struct tensor tensor;
+        b.value[5] = 0;
+        assert_int_equal(bounded_to_tensor(&b, &tensor, NULL), 0);
+        assert_true(bounded_view_floats(&view, &tensor));
+        assert_null(view.value);
+        struct operand seen = operand_of(&view), read = operand_of(&b);
+        assert_true(seen.largest == read.largest && seen.integral == read.integral && seen.finite);
+        struct number *expected = product(&a, &b, NULL), *sums = product(&a, &view, NULL);
+        for (size_t i = 0; i < (size_t)(size[0] * size[2]); i++)
+            assert_true(sums[i].v == expected[i].v && sums[i].h == expected[i].h &&
+                        sums[i].l == expected[i].l);
+        assert_int_equal(bounded_read_floats(&view, NULL), 0);
+        for (size_t i = 0; i < b.count; i++)
+            assert_true(view.value[i] == b.value[i]);
+        free(expected);
+        free(sums);
+        bounded_release(&view);
+        tensor_release(&tensor);
+        bounded_release(&a);
+        bounded_release(&b);
+    }
+}
+
+/* Small tensors, other types and numbers that are out of the ordinary are read one by one. */
+static void only_ordinary_weights_stay_stored(void **state)
+{
+    (void)state;
+    static const float strange[] = {NAN, INFINITY, -INFINITY, 1e-39F};
+    struct bounded b = make_random(64, 67, 23, false, 0), view;
+    struct tensor tensor;
+    assert_int_equal(bounded_to_tensor(&b, &tensor, NULL), 0);
+    float *floats = tensor.data;
+    for (size_t at = 0; at < b.count; at += b.count - 1)
+        for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+            float kept = floats[at];
+            floats[at] = strange[i];
+            assert_false(bounded_view_floats(&view, &tensor));
+            floats[at] = kept;
+        }
+    assert_true(bounded_view_floats(&view, &tensor));
+    tensor.count = 100;
+    assert_false(bounded_view_floats(&view, &tensor));
+    tensor_release(&tensor);
+    bounded_release(&b);
+}
+
 static void empty_sums_are_zero(void **state)
 {
     (void)state;
@@ -412,6 +469,8 @@ int main(void)
         cmocka_unit_test(an_infinity_times_what_may_be_zero_is_undecided),
         cmocka_unit_test(sums_of_one_operand_may_overflow),
         cmocka_unit_test(rows_are_stored_as_single_sums_are),
+        cmocka_unit_test(stored_weights_are_read_as_numbers),
+        cmocka_unit_test(only_ordinary_weights_stay_stored),
         cmocka_unit_test(empty_sums_are_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
