@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +74,50 @@ static void take_turns(size_t count, void (*run)(void *context, size_t number), 
     }
 }
 
+/* What the cases of a bare loop called back: they have no other way to it. */
+static struct {
+    bool on;
+    int64_t since, load, run, unload;
+} times;
+
+static void add_since(int64_t *to)
+{
+    int64_t now = times.on ? clock_process_ns() : 0;
+    *to += now - times.since;
+    times.since = now;
+}
+
+void overhead_loaded(void)
+{
+    add_since(&times.load);
+}
+
+void overhead_ran(void)
+{
+    add_since(&times.run);
+}
+
+static void print_times(size_t count, void (*run)(void *context, size_t number), void *context)
+{
+    times.on = true;
+    for (size_t i = 0; i < count; i++) {
+        times.since = clock_process_ns();
+        run(context, i);
+        add_since(&times.unload);
+    }
+    printf("load %.6f run %.6f unload %.6f\n", 1e-9 * (double)times.load, 1e-9 * (double)times.run,
+           1e-9 * (double)times.unload);
+}
+
 void overhead_bare(size_t count, void (*run)(void *context, size_t number), void *context)
 {
     run(context, 0);
     if (getenv("OVERHEAD_TURNS")) {
         take_turns(count, run, context);
+        return;
+    }
+    if (getenv("OVERHEAD_TIMES")) {
+        print_times(count, run, context);
         return;
     }
     double cpu = overhead_cpu(), start = clock_seconds();

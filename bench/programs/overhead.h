@@ -24,8 +24,12 @@ void overhead_free(struct overhead_case *cases, size_t count);
 /*
  * The loop of a bare program over cases [0, count): all of them, and what it took. With OVERHEAD_TURNS in the
  * environment it runs what its input asks for, "FROM COUNT" a line, and answers each line by an empty one.
+ * With OVERHEAD_TIMES it prints "load L run R unload U": seconds of processor time, as far as each case says
+ * by overhead_loaded and overhead_ran when it is at which; what follows the run is unloading.
  */
 void overhead_bare(size_t count, void (*run)(void *context, size_t number), void *context);
+void overhead_loaded(void);
+void overhead_ran(void);
 
 /* Seconds of CPU of this process and of its children that were waited for. */
 double overhead_cpu(void);

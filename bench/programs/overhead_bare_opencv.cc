@@ -29,12 +29,14 @@ static void bare_case(void *context, size_t number)
     for (int i = 0; i < one->input.shape.rank; i++)
         dims[i] = static_cast<int>(one->input.shape.dims[i]);
     cv::dnn::Net net = cv::dnn::readNetFromONNX(one->model, one->size);
+    overhead_loaded();
     net.setInput(cv::Mat(one->input.shape.rank, dims, CV_32F, one->input.data), "x");
     std::vector<cv::Mat> outputs;
     net.forward(outputs, std::vector<cv::String>{"y"});
     size_t size = outputs[0].total() * outputs[0].elemSize();
     copy.resize(size);
     std::memcpy(copy.data(), outputs[0].data, size);
+    overhead_ran();
 }
 
 int main(int argc, char **argv)

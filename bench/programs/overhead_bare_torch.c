@@ -93,14 +93,17 @@ static void bare_case(void *context, size_t number)
             fail(message);
         buffers[i] = (struct face_buffer){script->names[i], weight};
     }
-    if (face_module_new(&module, script->text, script->n_weights, buffers, FACE_EAGER, false, message) < 0 ||
-        face_tensor_new(&input, &one->input, message) < 0 ||
+    if (face_module_new(&module, script->text, script->n_weights, buffers, FACE_EAGER, false, message) < 0)
+        fail(message);
+    overhead_loaded();
+    if (face_tensor_new(&input, &one->input, message) < 0 ||
         face_module_run(module, 1, (const struct face_tensor *const[]){input}, 1, &output, message) < 0 ||
         face_tensor_read(output, &result, message) < 0)
         fail(message);
     tensor_release(&result);
     face_tensor_free(output);
     face_tensor_free(input);
+    overhead_ran();
     face_module_free(module);
     for (size_t i = 0; i < script->n_weights; i++)
         face_tensor_free((struct face_tensor *)(uintptr_t)buffers[i].tensor);

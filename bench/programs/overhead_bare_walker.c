@@ -75,11 +75,13 @@ static void bare_case(void *context, size_t number)
     size_t weights = 0;
     if (model_parse(&model, one->model, one->size, &err) < 0)
         fail("model", &err);
+    overhead_loaded();
     values[0] = one->input;
     size_t count = model->graph->n_node < MAX_NODES ? model->graph->n_node : MAX_NODES;
     for (size_t i = 0; i < count; i++)
         run_node(bare, model, i, &weights, values);
     memcpy(bare->output, values[count].data, values[count].size);
+    overhead_ran();
     for (size_t i = 1; i <= count; i++)
         tensor_release(&values[i]);
     model_free(model);

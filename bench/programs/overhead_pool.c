@@ -1,7 +1,8 @@
 /*
- * usage: overhead_pool ENGINE FOLDER default|off|PASSES [BARE...]
+ * usage: overhead_pool ENGINE FOLDER default|off|times|PASSES [BARE...]
  * The same models through the pool, one worker, as every command of assay runs its cases; the last word is
- * the sandbox. A number of passes, and a bare program with its arguments: two workers, one in the sandbox and
+ * the sandbox, or "times": then it is told where the processor time goes, "load L run R unload U adapter A
+ * core C". A number of passes, and a bare program with its arguments: two workers, one in the sandbox and
  * one outside, and the bare loop take turns at batches of the models; each batch counts with its shortest
  * time of all passes, as whatever else the machine does only ever adds to it.
  */
@@ -46,9 +47,17 @@ static void submit(struct pool *pool, int engine, const struct overhead_case *on
             .engine = engine, .model = one->model, .model_size = one->size, .n_inputs = 1, .inputs = input});
 }
 
-/* All cases; -1 unless every one came back ok. */
-static int run_cases(struct pool *pool, int engine, const struct overhead_case *cases,
-                     const struct value *inputs, size_t count, struct error *err)
+static void add_times(struct result_times *to, const struct result_times *from)
+{
+    to->load += from->load;
+    to->run += from->run;
+    to->unload += from->unload;
+    to->adapter += from->adapter;
+}
+
+/* All cases; -1 unless every one came back ok. *told: what the engine said that they took; may be NULL. */
+static int run_told(struct pool *pool, int engine, const struct overhead_case *cases,
+                    const struct value *inputs, size_t count, struct result_times *told, struct error *err)
 {
     size_t sent = 0, done = 0;
     while (done < count) {
@@ -66,12 +75,40 @@ static int run_cases(struct pool *pool, int engine, const struct overhead_case *
             error_set(err, ERROR_IO, "%s: %s", outcome_name(result.outcome),
                       result.message ? result.message : "");
         }
+        if (told)
+            add_times(told, &result.cpu);
         result_release(&result);
         if (!ok)
             return -1;
         done++;
     }
     return 0;
+}
+
+static int run_cases(struct pool *pool, int engine, const struct overhead_case *cases,
+                     const struct value *inputs, size_t count, struct error *err)
+{
+    return run_told(pool, engine, cases, inputs, count, NULL, err);
+}
+
+static int tell_times(const struct engine_spec *spec, const struct overhead_case *cases,
+                      const struct value *inputs, size_t count, struct error *err)
+{
+    struct pool *pool = pool_new(&(struct pool_options){.workers = 1, .times = true});
+    struct result_times told = {0};
+    int engine = pool_add(pool, spec);
+    pool_warm(pool);
+    int result = run_cases(pool, engine, cases, inputs, 1, err);
+    int64_t core = clock_process_ns();
+    if (result == 0)
+        result = run_told(pool, engine, cases, inputs, count, &told, err);
+    core = clock_process_ns() - core;
+    if (result == 0)
+        printf("load %.6f run %.6f unload %.6f adapter %.6f core %.6f\n", 1e-9 * (double)told.load,
+               1e-9 * (double)told.run, 1e-9 * (double)told.unload, 1e-9 * (double)told.adapter,
+               1e-9 * (double)core);
+    pool_free(pool);
+    return result;
 }
 
 struct times {
@@ -240,7 +277,9 @@ static int measure(const char *label, char **how, const struct overhead_case *ca
         registry_find(registry, given_typed(registry_arena(registry), label), &spec, err) < 0 ||
         !(inputs = make_inputs(cases, count, err)))
         goto out;
-    if (passes > 0)
+    if (text_equal(how[0], "times"))
+        result = tell_times(spec, cases, inputs, count, err);
+    else if (passes > 0)
         result = compare_sides(spec, cases, inputs, count, passes, how + 1, err);
     else
         result = time_one(spec, text_equal(how[0], "off") ? SANDBOX_OFF : SANDBOX_DEFAULT, cases, inputs,
@@ -256,10 +295,12 @@ int main(int argc, char **argv)
     struct error err = {0};
     struct overhead_case *cases = NULL;
     size_t count = 0;
-    bool known = (argc == 4 && (text_equal(argv[3], "default") || text_equal(argv[3], "off"))) ||
+    bool known = (argc == 4 && (text_equal(argv[3], "default") || text_equal(argv[3], "off") ||
+                                text_equal(argv[3], "times"))) ||
                  (argc > 4 && atoi(argv[3]) > 0);
     if (!known || overhead_read(argv[2], &cases, &count, &err) < 0 || count == 0) {
-        fprintf(stderr, "usage: overhead_pool ENGINE FOLDER default|off|PASSES [BARE...] %s\n", err.message);
+        fprintf(stderr, "usage: overhead_pool ENGINE FOLDER default|off|times|PASSES [BARE...] %s\n",
+                err.message);
         return 2;
     }
     int result = measure(argv[1], argv + 3, cases, count, &err);

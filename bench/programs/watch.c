@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,8 +22,7 @@ struct seen_process {
     int pid;
     char name[16]; /* as the kernel cuts it */
     bool ready;
-    double ran;      /* seconds on a core, of its first thread, to the nanosecond */
-    double cpu;      /* of all its threads, in ticks */
+    double cpu;      /* seconds on a core of all its threads */
     double cpu_then; /* when watching began; 0: it began later */
 };
 
@@ -35,7 +35,8 @@ struct watch {
     pthread_t thread;
     pid_t parent;
     atomic_bool stop;
-    struct look all; /* every process that was seen, as it was seen last */
+    struct look all;   /* every process that was seen, as it was seen last */
+    double waited_for; /* seconds of children that had ended when watching began */
     struct watch_seen seen;
 };
 
@@ -81,23 +82,35 @@ static size_t descendants_of(int parent, int *pids)
     return count;
 }
 
-/* Fields of /proc/PID/stat: the name in parentheses, the state behind it, and 11 fields on the ticks in user
- * and in system mode. */
+static double children_seconds(void)
+{
+    struct rusage usage = {0};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static double process_seconds(int pid)
+{
+    clockid_t clock;
+    struct timespec time = {0};
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time))
+        return 0;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* /proc/PID/stat has the name in parentheses and the state behind it. */
 static bool read_process(struct seen_process *process, int pid)
 {
     char line[512];
-    unsigned long user = 0, system = 0;
     read_line(line, sizeof line, "/proc/%d/stat", pid);
     char *open = strchr(line, '('), *close = strrchr(line, ')');
-    if (!open || !close ||
-        sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+    double cpu = process_seconds(pid);
+    if (!open || !close || cpu <= 0)
         return false;
-    *process = (struct seen_process){.pid = pid, .ready = close[2] == 'R'};
+    *process = (struct seen_process){.pid = pid, .ready = close[2] == 'R', .cpu = cpu};
     *close = '\0';
     snprintf(process->name, sizeof process->name, "%s", open + 1);
-    process->cpu = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-    read_line(line, sizeof line, "/proc/%d/schedstat", pid);
-    process->ran = 1e-9 * strtod(line, NULL);
     return true;
 }
 
@@ -140,7 +153,7 @@ static double ran_between(struct look *before, const struct look *after)
     double sum = 0;
     for (size_t i = 0; i < after->count; i++) {
         const struct seen_process *then = find(before, after->at[i].pid);
-        sum += then ? after->at[i].ran - then->ran : 0;
+        sum += then ? after->at[i].cpu - then->cpu : 0;
     }
     return sum;
 }
@@ -151,6 +164,7 @@ static void *look_on(void *context)
     struct look looks[2] = {{0}};
     double since = clock_seconds(), start = since, all = 0;
     size_t samples = 0, working = 0;
+    watch->waited_for = children_seconds();
     take_look(&looks[0], watch->parent);
     keep(&watch->all, &looks[0], true);
     while (!watch->stop) {
@@ -183,6 +197,28 @@ struct watch *watch_start(void)
     return NULL;
 }
 
+/* Those that are there still are read once more. Those that have ended are counted by what their parents were
+ * told, which is all of it, or by what was seen of them where nobody waited. */
+static void count_all(struct watch *watch, struct watch_seen *seen)
+{
+    double ended = 0, ended_then = 0;
+    for (size_t i = 0; i < watch->all.count; i++) {
+        struct seen_process *process = &watch->all.at[i], now;
+        bool reference = strcmp(process->name, "assay-engine-re") == 0;
+        bool there = read_process(&now, process->pid);
+        double cpu = there ? now.cpu : process->cpu;
+        if (there || reference)
+            *(reference ? &seen->reference : &seen->engines) += cpu - process->cpu_then;
+        if (there)
+            continue;
+        ended += cpu - process->cpu_then;
+        ended_then += process->cpu_then;
+        seen->engines -= reference ? cpu - process->cpu_then : 0;
+    }
+    double told = children_seconds() - watch->waited_for - ended_then;
+    seen->engines += told > ended ? told : ended;
+}
+
 void watch_stop(struct watch *watch, struct watch_seen *seen)
 {
     if (!watch)
@@ -190,10 +226,6 @@ void watch_stop(struct watch *watch, struct watch_seen *seen)
     watch->stop = true;
     pthread_join(watch->thread, NULL);
     *seen = watch->seen;
-    for (size_t i = 0; i < watch->all.count; i++) {
-        const struct seen_process *process = &watch->all.at[i];
-        bool reference = strcmp(process->name, "assay-engine-re") == 0;
-        *(reference ? &seen->reference : &seen->engines) += process->cpu - process->cpu_then;
-    }
+    count_all(watch, seen);
     free(watch);
 }

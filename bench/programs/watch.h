@@ -14,7 +14,9 @@ struct watch_seen {
     double work;    /* share of the samples in which at least so many processes were running or ready to */
     double running; /* share of the time in which they ran on all of these cores, at the least */
     double cpu;     /* seconds that looking took */
-    double reference, engines; /* seconds on a core of the reference, and of all other processes below */
+    /* Seconds on a core of the reference, and of all other processes below; what ended meanwhile is in the
+     * second, as its parent was told of it. */
+    double reference, engines;
 };
 
 struct watch;

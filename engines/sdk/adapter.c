@@ -2,6 +2,7 @@
 #include "adapter.h"
 #include "bare.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "guard.h"
 
@@ -23,6 +24,9 @@ struct session {
     struct adapter_call call;
     int in, out;
     bool started, loaded;
+    bool times; /* replies say what processor time they took */
+    int64_t call_began,
+        call_ns; /* of that, the library's: when the present call began, and since the last reply */
     struct wire_out reply;
     struct wire_decoder *decoder;
     uint8_t *shared; /* memory that Assay maps, too; NULL: none */
@@ -173,6 +177,25 @@ static int send_replies(struct session *session)
     return 0;
 }
 
+/* Around every call of the library. */
+static void begin_call(struct session *session)
+{
+    session->call_began = session->times ? clock_process_ns() : 0;
+}
+
+static void end_call(struct session *session)
+{
+    if (session->times)
+        session->call_ns += clock_process_ns() - session->call_began;
+}
+
+static void tell_times(struct session *session)
+{
+    if (session->times)
+        wire_out_times(&session->reply, (uint64_t)session->call_ns, (uint64_t)clock_process_ns());
+    session->call_ns = 0;
+}
+
 /* From now on, until the next load, every reply tells what was done since the one before; or none does. */
 static void set_tracing(struct session *session, bool asked)
 {
@@ -195,6 +218,7 @@ static void reply_error(struct session *session, uint64_t id, Assay__Error__Stag
     error.stage = stage;
     error.class_ = classes[session->call.error_class];
     error.message = session->call.message.data;
+    tell_times(session);
     wire_out_trace(&session->reply, session->call.trace);
     wire_put_reply(&session->reply, &reply);
 }
@@ -269,6 +293,7 @@ static void reply_welcome(struct session *session, uint64_t id, const char *vers
     while (types && types[welcome.n_types])
         welcome.n_types++;
     welcome.types = (int32_t *)(uintptr_t)types;
+    tell_times(session);
     wire_put_reply(&session->reply, &reply);
     arena_release(&arena);
 }
@@ -301,6 +326,14 @@ static void map_shared(struct session *session, uint64_t size)
     wire_decoder_share(session->decoder, memory, (struct wire_place){0, (size_t)size});
 }
 
+static int start_engine(struct session *session, struct str *version)
+{
+    begin_call(session);
+    int result = session->adapter->start(&session->call, &session->call.engine, version);
+    end_call(session);
+    return result;
+}
+
 static void do_hello(struct session *session, uint64_t id, const Assay__Hello *hello)
 {
     struct adapter *adapter = session->adapter;
@@ -308,13 +341,14 @@ static void do_hello(struct session *session, uint64_t id, const Assay__Hello *h
     struct str version;
     str_init(&version);
     int result = 0;
+    session->times = hello->times;
     if (session->started)
         result = adapter_fail(&session->call, ADAPTER_FAILED, "hello came twice");
     else if (hello->protocol != WIRE_PROTOCOL)
         result =
             adapter_fail(&session->call, ADAPTER_FAILED, "Assay asks for protocol %u, this adapter speaks %d",
                          hello->protocol, WIRE_PROTOCOL);
-    else if (set_knobs(session, hello) || adapter->start(&session->call, &session->call.engine, &version))
+    else if (set_knobs(session, hello) || start_engine(session, &version))
         result = -1;
     else if (!adapter->may_spawn && guard_deny_spawn())
         result =
@@ -332,8 +366,10 @@ static void do_hello(struct session *session, uint64_t id, const Assay__Hello *h
 
 static void unload(struct session *session)
 {
+    begin_call(session);
     if (session->loaded && session->adapter->unload)
         session->adapter->unload(&session->call);
+    end_call(session);
     session->loaded = false;
 }
 
@@ -364,6 +400,7 @@ static void reply_loaded(struct session *session, uint64_t id, struct adapter_lo
     loaded.inputs = list_items(&names->inputs, &loaded.n_inputs, &arena);
     loaded.outputs = list_items(&names->outputs, &loaded.n_outputs, &arena);
     loaded.borrowed = list_items(&names->borrowed, &loaded.n_borrowed, &arena);
+    tell_times(session);
     wire_out_trace(&session->reply, session->call.trace);
     wire_put_reply(&session->reply, &reply);
     arena_release(&arena);
@@ -385,7 +422,10 @@ static void do_load(struct session *session, const struct wire_message *message)
     str_init(&loaded.borrowed);
     unload(session);
     set_tracing(session, load->trace);
-    if (session->adapter->load(&session->call, &model, &loaded)) {
+    begin_call(session);
+    int failed = session->adapter->load(&session->call, &model, &loaded);
+    end_call(session);
+    if (failed) {
         reply_error(session, message->request->id, ASSAY__ERROR__STAGE__LOAD);
     } else {
         session->loaded = true;
@@ -442,6 +482,7 @@ static void put_outputs(struct session *session, const struct wire_message *mess
     if (room)
         wire_out_place(&session->reply, session->shared,
                        (struct wire_place){(size_t)room->offset, (size_t)room->size});
+    tell_times(session);
     wire_out_trace(&session->reply, session->call.trace);
     wire_put_values(&session->reply, message->request->id, outputs->values, outputs->count, outputs->bounds);
 }
@@ -451,7 +492,10 @@ static int do_run(struct session *session, const struct wire_message *message)
     struct adapter_outputs outputs = {0};
     uint64_t id = message->request->id;
     set_tracing(session, adapter_traces(&session->call));
-    if (call_run(session, message, &outputs))
+    begin_call(session);
+    int failed = call_run(session, message, &outputs);
+    end_call(session);
+    if (failed)
         reply_error(session, id, ASSAY__ERROR__STAGE__RUN);
     else
         put_outputs(session, message, &outputs);
@@ -469,6 +513,7 @@ static void do_unload(struct session *session, uint64_t id)
     reply.id = id;
     reply.result_case = ASSAY__REPLY__RESULT_DONE;
     reply.done = &done;
+    tell_times(session);
     wire_put_reply(&session->reply, &reply);
 }
 

@@ -282,7 +282,7 @@ static bool step_start(struct exam *exam)
     if (exam->gone)
         return fail(exam, "%s", err.message);
     wire_put_hello(&exam->talk.worker.pending, ++exam->id, exam->spec->knobs, exam->spec->knob_names,
-                   exam->spec->knob_values, exam->talk.worker.shared_size);
+                   exam->spec->knob_values, exam->talk.worker.shared_size, false);
     exam->offered = exam->talk.worker.shared_size > 0;
     hear(exam, "hello");
     static const char launcher[] = "; last on stderr: assay-launch: ";

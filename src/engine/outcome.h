@@ -31,6 +31,12 @@ enum stage { STAGE_NONE, STAGE_START, STAGE_LOAD, STAGE_RUN, STAGE_UNLOAD };
 const char *outcome_name(enum outcome outcome); /* "ok", "crash" ... */
 const char *stage_name(enum stage stage);
 
+/* Processor time in nanoseconds, as the engine's process tells it: of the library's calls, and of what else
+ * the process did for them. */
+struct result_times {
+    uint64_t load, run, unload, adapter;
+};
+
 struct result {
     enum outcome outcome;
     enum stage stage; /* the stage at which it ended; STAGE_RUN when ok */
@@ -46,6 +52,7 @@ struct result {
     struct value *outputs;
     struct wire_bounds *bounds; /* one for each output when bounds were asked for and given, else NULL */
     int64_t load_ns, run_ns;    /* time of load and run, measured by Assay */
+    struct result_times cpu;    /* where the pool asked for it and the engine tells; else 0 */
 };
 /*
  * What became of it, for a person: the message and, after a death, the last lines of stderr ("ended with exit

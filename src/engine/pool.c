@@ -435,6 +435,7 @@ static int start_seat(struct pool *pool, const struct engine *engine, bool watch
                                  .scratch = scratch,
                                  .memory = engine->limits.memory,
                                  .watched = watched,
+                                 .times = pool->options.times,
                                  .sandbox = pool->options.sandbox,
                                  .seen = seen,
                                  .group = group};
@@ -749,6 +750,7 @@ static void take_news(struct pool *pool, struct seat *seat)
     progress_runs(pool->shown, news->answers + news->ended);
     if (news->welcome)
         take_welcome(pool, seat, news->welcome);
+    engine->counters.start_ns += news->start_ns;
     if (news->ended)
         count_end(&engine->counters, news->outcome);
     if (news->start_failed) /* an engine that started before may lack time or memory at the moment */

@@ -38,6 +38,7 @@ struct pool_options {
     size_t recycle; /* jobs before a worker is replaced; 0: 5000 */
     bool fresh;  /* a new worker for every job, none sent ahead: no case sees what another left in memory */
     int workers; /* for each engine; 0: 1 */
+    bool times;  /* ask engines what processor time their answers take (result.cpu), for benches */
     enum sandbox_mode sandbox;
     struct registry *registry; /* where other releases are found (pool_other_release); NULL: nowhere */
 };
@@ -129,6 +130,7 @@ void pool_rest(struct pool *pool, int engine);
  * screens. unserved: jobs that none ran, as the engine does not start. */
 struct pool_counters {
     size_t started, crashed, hung, garbage, memory, recycled, unserved;
+    uint64_t start_ns; /* processor time of the starts, where pool_options.times asks for it */
 };
 struct pool_counters pool_counters(const struct pool *pool, int engine);
 

@@ -41,7 +41,7 @@ int seat_start(struct seat **result, const struct worker_box *box, const struct 
     seat->limits = limits;
     result_init(&seat->news.start);
     wire_put_hello(&seat->worker.pending, ++seat->sent, box->spec->knobs, box->spec->knob_names,
-                   box->spec->knob_values, seat->worker.shared_size);
+                   box->spec->knob_values, seat->worker.shared_size, box->times);
     seat->head_since = clock_ns();
     /* What a launcher takes is not the engine's. */
     seat->watch_at = box->spec->launcher ? INT64_MAX : seat->head_since;
@@ -348,6 +348,7 @@ static void on_welcome(struct seat *seat, const Assay__Reply *reply)
         return;
     }
     news->any = true;
+    news->start_ns = reply->process_ns;
     news->welcome = copy_welcome(reply->welcome);
     seat->state = SEAT_READY;
     if (!reply->welcome->shared)
@@ -480,6 +481,17 @@ static void on_loaded(struct task *task, const Assay__Reply *reply, int64_t took
     task->results[task->from].result.load_ns = took;
 }
 
+/* What the library took of it belongs to the step, the rest to the adapter. */
+static void add_times(const struct seat *seat, struct result_times *times, const Assay__Reply *reply)
+{
+    uint64_t *steps[] = {
+        [STAGE_LOAD] = &times->load, [STAGE_RUN] = &times->run, [STAGE_UNLOAD] = &times->unload};
+    if (!reply->process_ns)
+        return;
+    *steps[stage_of(seat)] += reply->call_ns;
+    times->adapter += reply->process_ns - seat->process_ns - reply->call_ns;
+}
+
 static void on_answer(struct seat *seat, struct wire_message *message)
 {
     const Assay__Reply *reply = message->reply;
@@ -490,6 +502,7 @@ static void on_answer(struct seat *seat, struct wire_message *message)
         garbage(seat, "its answer is to another question");
         return;
     }
+    add_times(seat, &result->cpu, reply);
     /* After a failed load, runs can only fail too: the first failure is the result. */
     bool failed = result->outcome != OUTCOME_UNTESTED && result->outcome != OUTCOME_OK;
     if (task->step == 0 && reply->error)
@@ -524,6 +537,7 @@ static void on_reply(struct seat *seat, struct wire_message *message)
         on_welcome(seat, message->reply);
     else
         on_answer(seat, message);
+    seat->process_ns = message->reply->process_ns;
 }
 
 /* Where the payloads of the next answer may lie. */

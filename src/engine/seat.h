@@ -32,6 +32,7 @@ struct seat_news {
     bool start_failed;       /* it did not start */
     bool hopeless;           /* it did not start, and another attempt would fail as well */
     struct result start;     /* why it did not start */
+    uint64_t start_ns;       /* processor time of its start, where it tells */
     bool ended;              /* it ended by itself or because of a fault */
     enum outcome outcome;    /* how it ended */
 };
@@ -56,6 +57,7 @@ struct seat {
     struct seat_half halves[2];
     int next_half;
     uint64_t sent, answered;       /* numbers of the last request sent and answered; hello is 1 */
+    uint64_t process_ns;           /* processor time that it had told of by its last answer */
     int64_t head_since;            /* when the worker began the request that it has to answer next */
     int64_t excused;               /* the part of the time since then in which it may have waited for Assay */
     int64_t kill_at;               /* when SIGKILL is sent; 0: never */

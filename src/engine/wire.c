@@ -302,7 +302,7 @@ static void put_request(struct wire_out *out, Assay__Request *request, size_t si
 }
 
 void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char *const *names,
-                    const char *const *values, size_t shared_size)
+                    const char *const *values, size_t shared_size, bool times)
 {
     Assay__Request request = ASSAY__REQUEST__INIT;
     Assay__Hello hello = ASSAY__HELLO__INIT;
@@ -311,6 +311,7 @@ void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char 
     request.hello = &hello;
     hello.protocol = WIRE_PROTOCOL;
     hello.shared_size = shared_size;
+    hello.times = times;
     hello.n_knobs = knobs;
     hello.knobs = arena_array(&out->arena, knobs, sizeof *hello.knobs);
     for (size_t i = 0; i < knobs; i++) {
@@ -391,6 +392,12 @@ void wire_out_trace(struct wire_out *out, const struct trace *trace)
     out->trace = trace;
 }
 
+void wire_out_times(struct wire_out *out, uint64_t call_ns, uint64_t process_ns)
+{
+    out->call_ns = call_ns;
+    out->process_ns = process_ns;
+}
+
 static void describe_step(Assay__TraceStep *to, const struct trace_step *step)
 {
     static const Assay__TraceStep__Kind kinds[TRACE_KINDS] = {
@@ -406,10 +413,14 @@ static void describe_step(Assay__TraceStep *to, const struct trace_step *step)
     to->outputs = as_texts(step->outputs);
 }
 
-static void describe_trace(struct wire_out *out, Assay__Reply *reply)
+/* What the reply tells besides its result. */
+static void describe_work(struct wire_out *out, Assay__Reply *reply)
 {
     const struct trace *trace = out->trace;
+    reply->call_ns = out->call_ns;
+    reply->process_ns = out->process_ns;
     out->trace = NULL;
+    wire_out_times(out, 0, 0);
     if (!trace)
         return;
     Assay__TraceStep *steps = arena_array(&out->arena, trace->count, sizeof *steps);
@@ -434,7 +445,7 @@ void wire_put_values(struct wire_out *out, uint64_t id, const struct value *valu
     Assay__Place payloads;
     if (use_place(out, place_values(values, count, bounds), &payloads))
         reply.payloads = &payloads;
-    describe_trace(out, &reply);
+    describe_work(out, &reply);
     put_message(out, &reply.base);
     put_payloads(out, values, count, bounds);
     end_message(out);
@@ -442,7 +453,7 @@ void wire_put_values(struct wire_out *out, uint64_t id, const struct value *valu
 
 void wire_put_reply(struct wire_out *out, const Assay__Reply *reply)
 {
-    Assay__Reply with_trace = *reply;
-    describe_trace(out, &with_trace);
-    put_message(out, &with_trace.base);
+    Assay__Reply whole = *reply;
+    describe_work(out, &whole);
+    put_message(out, &whole.base);
 }

@@ -72,6 +72,7 @@ struct wire_out {
     struct wire_place place;
     uint8_t *into;             /* where its next payload goes; NULL: behind the message */
     const struct trace *trace; /* of the next reply; NULL: none */
+    uint64_t call_ns, process_ns; /* the same */
 };
 void wire_out_init(struct wire_out *out);
 void wire_out_release(struct wire_out *out);
@@ -95,9 +96,13 @@ void wire_out_place(struct wire_out *out, void *shared, struct wire_place place)
 /* The next reply, and only that one, carries this trace. */
 void wire_out_trace(struct wire_out *out, const struct trace *trace);
 
+/* The next reply, and only that one, says what processor time it took: of the library, and of the process
+ * so far. */
+void wire_out_times(struct wire_out *out, uint64_t call_ns, uint64_t process_ns);
+
 /* These append one message with its payloads. */
 void wire_put_hello(struct wire_out *out, uint64_t id, size_t knobs, const char *const *names,
-                    const char *const *values, size_t shared_size);
+                    const char *const *values, size_t shared_size, bool times);
 struct wire_load {
     const void *model; /* the serialised model, or NULL when `path` is set */
     size_t size;

@@ -32,6 +32,7 @@ struct worker_box {
     bool watched;        /* its address space has no limit: whoever starts it watches what it takes */
     enum sandbox_mode sandbox;
     const char *const *seen; /* folders that it may read besides its own; NULL-terminated, or NULL */
+    bool times;              /* it is to tell what processor time its answers take */
     const char *group;       /* the folder of a group for its processes alone (cgroup.h), or NULL */
 };
 

@@ -88,7 +88,7 @@ static void requests_survive_any_portions(void **state)
     for (size_t p = 0; p < 4; p++) {
         struct wire_out out;
         wire_out_init(&out);
-        wire_put_hello(&out, 1, 1, (const char *[]){"opt"}, (const char *[]){"none"}, 0);
+        wire_put_hello(&out, 1, 1, (const char *[]){"opt"}, (const char *[]){"none"}, 0, false);
         wire_put_load(&out, 2,
                       &(struct wire_load){.model = "model",
                                           .size = 5,
