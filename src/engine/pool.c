@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "engine/pool.h"
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@ enum {
         6, /* the task under way, and those that keep the worker busy while Assay does something else */
     TASKS_ENOUGH = 3, /* so many keep it busy while we nap */
     NAP_NS = 300000,
+    LONG_NAP_NS = 3000000,
     TICK_MS = 50,
     START_FAILURES = 3, /* crashes at the start in a row until an engine counts as broken */
     POOL_READ = 1 << 20,
@@ -67,6 +70,7 @@ struct pool {
     struct pollfd *polls;
     size_t poll_room;
     uint8_t *buffer;           /* for reading, shared by all workers */
+    size_t cores;              /* that workers may use */
     int64_t left;              /* when the workers were last looked after */
     char *handed;              /* the folder of what is handed over; NULL: none yet */
     struct cgroup_home groups; /* where groups for workers can be made */
@@ -81,6 +85,12 @@ struct pool_view {
     size_t count;
     char **paths;
 };
+
+static size_t count_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : (size_t)CPU_COUNT(&set);
+}
 
 struct pool *pool_new(const struct pool_options *options)
 {
@@ -104,6 +114,7 @@ struct pool *pool_new(const struct pool_options *options)
     pool->libexec = paths_libexec();
     cgroup_home_find(&pool->groups);
     pool->buffer = memory_zeroed(1, POOL_READ);
+    pool->cores = count_cores();
     signal(SIGPIPE, SIG_IGN);
     return pool;
 }
@@ -838,30 +849,40 @@ static void remove_finished(struct pool *pool)
 }
 
 /*
- * Waking us costs a worker more than its answer does, and nothing is lost by looking later while every worker
- * that has work has enough of it: a nap lets answers gather, so that small cases are read several at a time.
- * There is none while a worker is at its last job; those that are idle or still starting do not keep the
- * others from it.
+ * Waking us costs a worker more than its answer does, and takes a core from another one; nothing is lost by
+ * looking later while workers have enough to do: a nap lets answers gather. That is so when every worker that
+ * has work has enough of it, or as many as there are cores do: others, as those of the reference, which gets
+ * its cases one by one, may then be idle for a while. A nap is half of the time after which the first of them
+ * would be at its last task.
  */
-static void nap(const struct pool *pool)
+static int64_t nap_time(const struct pool *pool)
 {
-    bool busy = false;
+    size_t busy = 0, supplied = 0;
+    int64_t time = LONG_NAP_NS;
     for (size_t i = 0; i < pool->n_seats; i++) {
         const struct seat *seat = pool->seats[i];
-        if (seat->state == SEAT_ENDING || (seat->tasks.count > 0 && seat->tasks.count < TASKS_ENOUGH))
-            return;
-        busy = busy || seat->tasks.count;
+        if (seat->state == SEAT_ENDING)
+            return 0;
+        busy += seat->tasks.count > 0;
+        if (seat->tasks.count < TASKS_ENOUGH)
+            continue;
+        supplied++;
+        int64_t half = (int64_t)(seat->tasks.count - 1) * seat->pace / 2;
+        time = half < time ? half : time;
     }
-    if (busy)
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    if (!supplied || (supplied < busy && supplied < pool->cores))
+        return 0;
+    return time > NAP_NS ? time : NAP_NS;
 }
 
-/* Looks at every worker once. Workers started meanwhile stand behind those that were polled. */
-static int pump(struct pool *pool, double timeout, struct error *err)
+/* Looks at every worker once, perhaps after a nap: not where somebody waits for one answer. Workers started
+ * meanwhile stand behind those that were polled. */
+static int pump(struct pool *pool, double timeout, bool naps, struct error *err)
 {
     size_t polled = pool->n_seats, entries = fill_polls(pool);
-    int64_t away = pool->left ? clock_ns() - pool->left : 0;
-    nap(pool);
+    int64_t away = pool->left ? clock_ns() - pool->left : 0, time = naps ? nap_time(pool) : 0;
+    if (time)
+        nanosleep(&(struct timespec){.tv_nsec = time}, NULL);
     if (poll(pool->polls, (nfds_t)entries, wait_time(pool, timeout)) < 0 && errno != EINTR)
         return error_errno(err, "cannot poll");
     for (size_t i = 0; i < polled; i++) {
@@ -897,7 +918,7 @@ void pool_warm(struct pool *pool)
         starting = false;
         for (size_t i = 0; i < pool->n_seats; i++)
             starting = starting || seat_is_starting(pool->seats[i]);
-        if (starting && pump(pool, -1, NULL))
+        if (starting && pump(pool, -1, false, NULL))
             return;
     }
 }
@@ -934,7 +955,7 @@ int pool_next(struct pool *pool, double timeout, struct job *job, struct result 
         /* Even when a result waits, the workers are looked after first, unless that was just now: the caller
          * may be long away with it. */
         bool fresh = !waiting && clock_ns() - pool->left < NAP_NS;
-        if (!fresh && pump(pool, !waiting || (timeout >= 0 && left < 0) ? 0 : left, err))
+        if (!fresh && pump(pool, !waiting || (timeout >= 0 && left < 0) ? 0 : left, waiting, err))
             return -1;
         if (pool->finished.first) {
             give_back(pool, task_list_pop(&pool->finished), job, result, repeats_differ);
@@ -970,7 +991,7 @@ int pool_run_one(struct pool *pool, const struct job *job, struct result *result
     struct task *task = submit(pool, job);
     result_init(result);
     while (!take_finished(pool, task))
-        if (pump(pool, -1, err))
+        if (pump(pool, -1, false, err))
             return -1;
     give_back(pool, task, NULL, result, NULL);
     return 0;

@@ -21,6 +21,7 @@ enum {
     MOST_NAME = 200,        /* bytes of an engine's name, version, operators */
     MOST_WORDS = 64 * 1024, /* and of what it says of a knob */
     LOOK_PART = 20,         /* looks at its memory take at most this part of the time */
+    PACE_TASKS = 8,         /* of which its pace is the mean, about */
 };
 
 static const int64_t term_grace = 500 * (int64_t)MS; /* between SIGTERM and SIGKILL: time to print a stack */
@@ -446,6 +447,8 @@ static void on_values(struct task *task, struct wire_message *message, int64_t t
 static void finish_task(struct seat *seat)
 {
     struct task *task = task_list_pop(&seat->tasks);
+    seat->pace += (seat->spent - seat->pace) / PACE_TASKS;
+    seat->spent = 0;
     /* The next task may have written before we read this answer, but not before the look at stdout before
      * that. */
     seat->log_mark = seat->log_before;
@@ -503,6 +506,7 @@ static void on_answer(struct seat *seat, struct wire_message *message)
         return;
     }
     add_times(seat, &result->cpu, reply);
+    seat->spent += took;
     /* After a failed load, runs can only fail too: the first failure is the result. */
     bool failed = result->outcome != OUTCOME_UNTESTED && result->outcome != OUTCOME_OK;
     if (task->step == 0 && reply->error)

@@ -65,6 +65,7 @@ struct seat {
     uint64_t log_mark;            /* position in its stderr when the present task began, or a little before */
     uint64_t log_now, log_before; /* position in its stderr at the last two rounds */
     size_t jobs;                  /* finished */
+    int64_t spent, pace;          /* time of the present task so far, and of a task, a running mean */
     bool tired;                   /* it should be replaced */
     bool outdated;                /* it cannot read what was added to the pool's view: no further jobs */
     bool succeeded;               /* the pool has started a successor */

@@ -1,8 +1,11 @@
 /* The operator table: the rows of all families, looked up by name (op.h). */
 #include "ops/op.h"
 
+#include "base/hash.h"
 #include "base/str.h"
 
+#include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +26,41 @@ static const char *const family_names[] = {
 #undef FAMILY
 };
 
-enum { FAMILIES = sizeof families / sizeof *families };
+enum {
+    FAMILIES = sizeof families / sizeof *families,
+    SLOTS = 2048, /* a power of two, some four times as many as there are rows */
+};
+
+/* Rows by hash, in the order of the table: whoever makes models asks for them thousands of times a case. They
+ * are the same in every process, and are written once. */
+static const struct op *by_name[SLOTS], *by_type[SLOTS];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void add_slot(const struct op **slots, const char *key, const struct op *op)
+{
+    size_t at = hash_text(key) % SLOTS;
+    while (slots[at])
+        at = (at + 1) % SLOTS;
+    slots[at] = op;
+}
+
+static void fill_slots(void)
+{
+    size_t count = 0;
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (const struct op *op = families[f]; op->name; op++, count++) {
+            add_slot(by_name, op->name, op);
+            add_slot(by_type, op->type, op);
+        }
+    assert(count < SLOTS / 2);
+}
 
 const struct op *op_find(const char *name)
 {
-    for (size_t f = 0; f < FAMILIES; f++)
-        for (const struct op *op = families[f]; op->name; op++)
-            if (op->name[0] == name[0] && strcmp(op->name, name) == 0)
-                return op;
+    pthread_once(&filled, fill_slots);
+    for (size_t at = hash_text(name) % SLOTS; by_name[at]; at = (at + 1) % SLOTS)
+        if (strcmp(by_name[at]->name, name) == 0)
+            return by_name[at];
     return NULL;
 }
 
@@ -38,16 +68,17 @@ const struct op *op_find(const char *name)
 static bool is_row_of(const struct op *op, const Onnx__NodeProto *node)
 {
     const char *domain = node->domain && strcmp(node->domain, "ai.onnx") != 0 ? node->domain : "";
-    return op->type[0] == node->op_type[0] && strcmp(op->type, node->op_type) == 0 &&
-           strcmp(op->domain, domain) == 0;
+    return strcmp(op->type, node->op_type) == 0 && strcmp(op->domain, domain) == 0;
 }
 
 const struct op *op_of(const Onnx__NodeProto *node)
 {
-    for (size_t f = 0; node->op_type && f < FAMILIES; f++)
-        for (const struct op *op = families[f]; op->name; op++)
-            if (is_row_of(op, node))
-                return op;
+    if (!node->op_type)
+        return NULL;
+    pthread_once(&filled, fill_slots);
+    for (size_t at = hash_text(node->op_type) % SLOTS; by_type[at]; at = (at + 1) % SLOTS)
+        if (is_row_of(by_type[at], node))
+            return by_type[at];
     return NULL;
 }
 
