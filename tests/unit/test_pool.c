@@ -709,6 +709,30 @@ static void each_set_is_repeated(void **state)
     release_sets(results);
 }
 
+/* What answers take is told to whoever asks, and to nobody else. */
+static void times_are_told_where_asked(void **state)
+{
+    (void)state;
+    struct value input = make_input(50000, 1);
+    for (int asked = 0; asked < 2; asked++) {
+        struct registry *registry = open_registry();
+        struct pool *pool = pool_new(&(struct pool_options){.times = asked});
+        int engine = add(pool, registry, "identity");
+        struct result result = run_one(pool, engine, &input);
+        assert_answered(&result, &input);
+        const struct result_times *cpu = &result.cpu;
+        uint64_t start = pool_counters(pool, engine).start_ns;
+        uint64_t least = cpu->load < cpu->run ? cpu->load : cpu->run;
+        least = cpu->adapter < least ? cpu->adapter : least;
+        assert_int_equal(asked, (start < least ? start : least) > 0);
+        assert_true(cpu->load + cpu->run + cpu->unload + cpu->adapter < (uint64_t)30000000000);
+        result_release(&result);
+        pool_free(pool);
+        registry_free(registry);
+    }
+    value_release(&input);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -720,6 +744,7 @@ int main(void)
         cmocka_unit_test(only_the_guilty_are_blamed),
         cmocka_unit_test(every_third_case_crashes),
         cmocka_unit_test(large_tensors_both_ways),
+        cmocka_unit_test(times_are_told_where_asked),
         cmocka_unit_test(many_engines_at_once),
         cmocka_unit_test(slow_starters_hold_nobody_up),
         cmocka_unit_test(repeats_are_compared),
