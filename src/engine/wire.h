@@ -70,8 +70,8 @@ struct wire_out {
     struct arena arena; /* descriptors of the message being packed */
     uint8_t *shared;    /* the shared memory, when the next message may use it */
     struct wire_place place;
-    uint8_t *into;             /* where its next payload goes; NULL: behind the message */
-    const struct trace *trace; /* of the next reply; NULL: none */
+    uint8_t *into;                /* where its next payload goes; NULL: behind the message */
+    const struct trace *trace;    /* of the next reply; NULL: none */
     uint64_t call_ns, process_ns; /* the same */
 };
 void wire_out_init(struct wire_out *out);
