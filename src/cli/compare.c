@@ -1,5 +1,5 @@
 /* assay compare: runs models on several engines and tells which are right and which differ. */
-#include "cli/compare.h"
+#include "cli/compare_recorded.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -139,7 +139,7 @@ static void close_model(struct compare_model *entry)
 }
 
 static void stand(const struct compare_model *models, size_t count, const char *const *labels,
-                  struct standing *standing)
+                  const struct compare_settings *settings, struct standing *standing)
 {
     for (size_t m = 0; m < count; m++) {
         const struct compare *compare = &models[m].compare;
@@ -149,6 +149,7 @@ static void stand(const struct compare_model *models, size_t count, const char *
         if (models[m].kept && !models[m].kept->met)
             standing_trouble(standing, "no choice of nodes in float32 brings the loss to the figure of "
                                        "--keep-float; allow more, or give the search more time (--time)");
+        compare_recorded_stands(&models[m], settings, standing);
         for (size_t i = 0; i < compare->pairs; i++)
             if (compare->pair[i].differs)
                 standing_finding(standing);
@@ -161,11 +162,13 @@ static int report(const struct compare_model *models, size_t count, const struct
     struct standing standing = {.strict = settings->common.strict};
     struct str out;
     str_init(&out);
-    stand(models, count, session->labels, &standing);
-    if (settings->common.format == FORMAT_JSON)
+    stand(models, count, session->labels, settings, &standing);
+    if (session->panel.count == 0)
+        compare_recorded_alone(models, settings, &standing, &out);
+    else if (settings->common.format == FORMAT_JSON)
         compare_write_json(models, count, session, settings, &standing, &out);
     else if (settings->common.format == FORMAT_JUNIT)
-        compare_write_junit(models, count, session, &out);
+        compare_write_junit(models, count, session, settings, &out);
     else
         compare_write_text(models, count, session->labels, settings, output_colour(&settings->common), &out);
     int status = output_result(&settings->common, &session->settings, &out, err);
@@ -214,6 +217,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE, "--top takes 1 to 60, not %lld", settings->top);
     if (settings->percent > 100)
         return error_set(err, ERROR_USAGE, "--percent takes 0 to 100, not %g", settings->percent);
+    if ((settings->map || settings->precision || settings->party || settings->rounded > 0) &&
+        !settings->expected)
+        return error_set(err, ERROR_USAGE,
+                         "--map, --precision, --recorded-by and --rounded-to are about --expected");
+    if (settings->expected && words->count > 1)
+        return error_set(err, ERROR_USAGE, "--expected is a recording of one model: give one");
     if (output_check(&settings->common, err))
         return -1;
     struct session session = {0};
@@ -224,11 +233,14 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     for (size_t i = 0; i < words->count && status == 0; i++) {
         models[i].path = words->items[i];
         status = open_model(&models[i], settings, err);
+        if (status == 0)
+            status = compare_recorded_run(&models[i], settings, err);
         close_model(&models[i]); /* one at a time in memory */
     }
-    if (status == 0)
+    bool alone = settings->expected && !settings->against && settings->common.engines.count == 0;
+    if (status == 0 && !alone)
         status = session_open(&session, &settings->common, settings->common.no_reference ? 2 : 1, true, err);
-    for (size_t i = 0; i < words->count && status == 0; i++) {
+    for (size_t i = 0; i < words->count && status == 0 && !alone; i++) {
         status = open_model(&models[i], settings, err);
         if (status == 0)
             status = compare_one(&models[i], settings, &known, &session, err);
@@ -250,6 +262,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
             kept_float_release(models[i].kept);
         free(models[i].against);
         free(models[i].kept);
+        free(models[i].unused);
+        if (models[i].has_recorded)
+            recorded_release(&models[i].recorded);
     }
     known_release(&known);
     free(models);
@@ -269,6 +284,18 @@ static const struct cli_option options[] = {
      "with --against: find the fewest nodes to keep in float32 so that no more than LOSS (0.1%) of the "
      "answer "
      "is lost, verified by running the engines; -o FILE.onnx writes the model with these nodes"},
+    {0, "expected", OPTION_TEXT, "FILE", offsetof(struct compare_settings, expected),
+     "values of the model that were recorded elsewhere (a device, PyTorch): a .npz file with outputs and "
+     "inner "
+     "values by name, or a .npy or .pb file with the first output"},
+    {0, "map", OPTION_TEXT, "FILE", offsetof(struct compare_settings, map),
+     "what the recording's names are in the model: lines 'name in the recording = value or node'"},
+    {0, "precision", OPTION_CHOICE, PRECISION_WORDS, offsetof(struct compare_settings, precision),
+     "what the recording's device keeps values in (default: the model's own types)"},
+    {0, "recorded-by", OPTION_CHOICE, PARTY_WORDS, offsetof(struct compare_settings, party),
+     "whether the recording is of a device that ran this model, or of the framework it was exported from"},
+    {0, "rounded-to", OPTION_NUMBER, "X", offsetof(struct compare_settings, rounded),
+     "the recording's numbers were printed with digits down to X: 0.0001"},
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct compare_settings, rtol),
      "relative tolerance (default 1e-3)"},
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct compare_settings, atol),
@@ -345,7 +372,14 @@ const struct command command_compare = {
         "the\n"
         "reference tells who is wrong; no engine is wrong against outputs that it refutes, and the status "
         "is\n"
-        "then 2.\n",
+        "then 2.\n"
+        "\n"
+        "--expected FILE holds a recording against the model: outputs and inner values of a device, or of "
+        "the\n"
+        "framework that the model was exported from. It tells whether all is within rounding (of\n"
+        "--precision), or else which layer is the first that differs by itself, or what explains it: inputs\n"
+        "that were prepared in another way (BGR, 0 to 255, transposed, NHWC ...), another layout, another\n"
+        "order of samples, another value of the model, fewer bits. No engine need be named for that.\n",
     .examples =
         "  assay compare model.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.12.0\n"
         "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"
@@ -353,6 +387,8 @@ const struct command command_compare = {
         "  assay compare model-int8.onnx --against model.onnx -e onnxruntime --data validation/\n"
         "  assay compare model-fp16.onnx --against model.onnx -e onnxruntime --keep-float 0.1% -o "
         "mixed.onnx\n"
+        "  assay compare model.onnx --data x.npy --expected npu.npz --precision float16 --recorded-by "
+        "device\n"
         "  assay compare *.onnx -e onnxruntime -e onnxruntime:opt=none -n 20 --format json -o result.json\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

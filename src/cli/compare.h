@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "compare/compare.h"
+#include "recorded/recorded.h"
 #include "report/against_report.h"
 #include "report/answer.h"
 
@@ -25,6 +26,10 @@ struct compare_settings {
     const char *keep_float; /* a share: "0.1%"; NULL: not asked for */
     double figure;          /* the same, as a number */
     const char *model_out;  /* where the model with nodes kept in float32 goes; NULL: nowhere */
+    /* Values recorded elsewhere, and what is known of them: */
+    const char *expected, *map;
+    int precision, party; /* enum precision, enum recorded_party */
+    double rounded;
 };
 
 /* One model of the command line. */
@@ -41,6 +46,9 @@ struct compare_model {
     double figure;           /* of --keep-float */
     const char *written;     /* the path of the model with these nodes; NULL: it was not written */
     const char *other;       /* the path of that model */
+    bool has_recorded;
+    struct recorded recorded;
+    char *unused; /* arrays of the recording that are no value of the model, in words; NULL: no recording */
 };
 
 /* The answer about a model, of which the caller releases the scene. */
@@ -52,7 +60,7 @@ void compare_write_json(const struct compare_model *models, size_t count, const 
                         const struct compare_settings *settings, const struct standing *standing,
                         struct str *out);
 void compare_write_junit(const struct compare_model *models, size_t count, const struct session *session,
-                         struct str *out);
+                         const struct compare_settings *settings, struct str *out);
 
 /* What there is to say about the model against the other one. Only with --against. */
 struct against_scene compare_against_scene(const struct compare_model *model, const char *const *labels);

@@ -1,7 +1,7 @@
 /* JSON and JUnit of `assay compare`. */
 #include "base/json.h"
 #include "base/memory.h"
-#include "cli/compare.h"
+#include "cli/compare_recorded.h"
 #include "report/junit.h"
 #include "report/verdict_json.h"
 
@@ -196,6 +196,7 @@ static void json_model(struct json *json, const struct compare_model *model, con
     json_int(json, "samples", (int64_t)compare->samples);
     json_int(json, "batch", (int64_t)compare->batch);
     json_string(json, "truth", truth_word[compare->truth]);
+    compare_recorded_json(model, json);
     json_names(json, "expected", compare->expected, compare->n_expected);
     json_names(json, "not_used", compare->unused, compare->n_unused);
     json_uniques(json, compare, labels);
@@ -357,7 +358,7 @@ static void junit_unjudged(struct junit *junit, const struct compare *compare)
 }
 
 void compare_write_junit(const struct compare_model *models, size_t count, const struct session *session,
-                         struct str *out)
+                         const struct compare_settings *settings, struct str *out)
 {
     const char *const *labels = session->labels;
     struct junit junit;
@@ -374,6 +375,7 @@ void compare_write_junit(const struct compare_model *models, size_t count, const
         for (size_t i = 0; i < compare->engines; i++)
             junit_engine(&junit, compare, i, labels[i]);
         junit_expected(&junit, compare, labels);
+        compare_recorded_junit(&models[m], settings, &junit);
         junit_unjudged(&junit, compare);
         for (size_t i = 0; i < compare->pairs; i++)
             junit_pair(&junit, compare, &compare->pair[i], labels);

@@ -1,7 +1,7 @@
 /* Text of `assay compare`. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "cli/compare.h"
+#include "cli/compare_recorded.h"
 #include "report/text_table.h"
 
 #include <math.h>
@@ -487,6 +487,8 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
             text_against(&models[i], labels, out);
         text_answer(&models[i], labels, out);
     }
+    for (size_t i = 0; i < count; i++)
+        compare_recorded_answer(&models[i], settings, out);
     for (size_t i = 0; i < count; i++) {
         const struct compare *compare = &models[i].compare;
         str_add(out, i ? "\n" : "");
@@ -516,6 +518,7 @@ void compare_write_text(const struct compare_model *models, size_t count, const 
             str_add(out, "\n");
             against_table(out, &scene, settings->metrics, colour);
         }
+        compare_recorded_text(&models[i], settings, colour, out);
     }
     if (count)
         text_summary(models, count, labels, settings->metrics, colour, out);

@@ -216,6 +216,9 @@ static int keep_outputs(struct scope *scope, const Onnx__NodeProto *node, struct
         if (scope->options->loose && node->n_input)
             bounded_loosen(&slot->own);
         keep_precisely(scope, node, &slot->own);
+        if (scope->options->given && scope->depth == 0 &&
+            scope->options->given(scope->options->context, node->output[i], &slot->own, err))
+            return -1;
         lose_bounds(scope, slot);
         slot->view = &slot->own;
         slot->from_node = node->n_input > 0; /* the value of a Constant is given, not computed */
@@ -797,7 +800,8 @@ int evaluator_run(struct evaluator *evaluator, const struct value *inputs, size_
     scope.opset = evaluator->opset;
     scope.options = &evaluator->options;
     /* Whoever looks on sees the bounds, and bodies read values that no input names. */
-    scope.may_lose = !scope.options->round && !scope.options->hook && !evaluator->has_bodies;
+    scope.may_lose =
+        !scope.options->round && !scope.options->hook && !scope.options->given && !evaluator->has_bodies;
     const char **names = (const char **)(uintptr_t)outputs;
     if (!n_outputs) {
         n_outputs = graph->n_output;

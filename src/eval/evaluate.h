@@ -41,7 +41,10 @@ struct evaluate_options {
     bool results_only; /* the hook looks at no elements of inputs: weights may stay as they are stored */
     /* The same for gradients (gradient.h): called instead of op->gradient unless NULL. */
     int (*gradient_hook)(void *context, struct op_gradient *gradient);
-    void *context; /* of both */
+    /* Called with each value that a node of the top graph gives, which it may replace, unless NULL: for
+     * values that were recorded elsewhere. */
+    int (*given)(void *context, const char *name, struct bounded *value, struct error *err);
+    void *context; /* of all */
     /* Set to true, unless NULL, by a run in which ONNX leaves some value unspecified, even when no output
      * shows it, or the operator itself, which is an engine's own. */
     bool *open;

@@ -1,0 +1,258 @@
+#include "recorded/scene.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum way { WAY_WHOLE, WAY_ALONE, WAY_QUICK };
+
+/* A run of the reference that looks at recorded values as they come. */
+struct pass {
+    struct scene *scene;
+    enum way way;
+};
+
+void scene_init(struct scene *scene, const struct model *model, const struct dump *recording,
+                const struct inputs *inputs, const struct recorded_options *options)
+{
+    *scene = (struct scene){.model = model,
+                            .recording = recording,
+                            .inputs = inputs,
+                            .options = options,
+                            .precision = options->precision,
+                            .samples = inputs->samples,
+                            .count = recording->count,
+                            .begun = clock_seconds()};
+    scene->values = memory_zeroed(recording->count, sizeof *scene->values);
+    map_init(&scene->numbers);
+    for (size_t i = 0; i < recording->count; i++)
+        if (!map_has(&scene->numbers, recording->values[i].value))
+            map_set(&scene->numbers, recording->values[i].value, i);
+}
+
+static void drop_sample(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++) {
+        struct scene_value *value = &scene->values[i];
+        if (value->have)
+            tensor_release(&value->got);
+        bounded_release(&value->whole);
+        bounded_release(&value->alone);
+        *value = (struct scene_value){0};
+    }
+    if (scene->data)
+        values_free(scene->data, scene->inputs->count);
+    scene->data = NULL;
+}
+
+void scene_release(struct scene *scene)
+{
+    drop_sample(scene);
+    free(scene->values);
+    map_release(&scene->numbers);
+}
+
+bool scene_late(struct scene *scene)
+{
+    double limit = scene->options->seconds;
+    scene->hurried |= limit > 0 && clock_seconds() - scene->begun > limit;
+    return scene->hurried;
+}
+
+/* What was recorded of the value, once it is known how many elements it has. */
+static void fetch(struct scene *scene, size_t number, const struct bounded *value)
+{
+    struct scene_value *own = &scene->values[number];
+    if (!own->have)
+        own->have = dump_sample(&scene->recording->values[number], scene->sample, scene->samples,
+                                value->count, &own->got);
+}
+
+static void look(const struct scene *scene, struct scene_value *own)
+{
+    double rounded = scene->options->rounded;
+    if (!own->have)
+        return;
+    own->held = held_against(&own->whole, &own->got, NULL, rounded, false);
+    if (held_agrees(&own->held) || !held_layout(&own->whole, &own->got, rounded, &own->layout))
+        return;
+    own->turned = true;
+    own->held = held_against(&own->whole, &own->got, &own->layout, rounded, false);
+}
+
+/* What a recording in a narrower type, or with few digits, leaves open of the numbers themselves. */
+static void blur(struct bounded *value, enum dtype stored, double rounded)
+{
+    double unit = dtype_is_float(stored) && dtype_is_float(value->type) ? unit_of(stored) : 0;
+    if (unit <= unit_of(value->type) && !(rounded > 0))
+        return;
+    for (size_t i = 0; i < value->count; i++) {
+        double lost = unit * fabs((double)value->value[i]) + rounded;
+        if (isfinite(lost))
+            bounded_set(value, i, value->value[i], lost, lost / 3);
+    }
+}
+
+/* The recorded value takes the place of the computed one. */
+static int replace(const struct scene *scene, const struct scene_value *own, struct bounded *value,
+                   struct error *err)
+{
+    struct tensor tensor;
+    struct bounded recorded;
+    if (!own->have || own->got.count != value->count || !dtype_is_real(value->type))
+        return 0;
+    if (held_as(value, &own->got, own->turned ? &own->layout : NULL, &tensor, err))
+        return -1;
+    bounded_init(&recorded);
+    int status = bounded_from_tensor(&recorded, &tensor, err);
+    tensor_release(&tensor);
+    if (!status) {
+        blur(&recorded, own->got.type, scene->options->rounded);
+        bounded_release(value);
+        *value = recorded;
+    }
+    return status;
+}
+
+/* Stops the run at the first value that the recording does not have so. */
+static int compare(const struct scene *scene, const struct scene_value *own, const struct bounded *value,
+                   struct error *err)
+{
+    struct axes axes;
+    double rounded = scene->options->rounded;
+    struct held held = {0};
+    if (own->have)
+        held = held_against(value, &own->got, own->turned ? &own->layout : NULL, rounded, true);
+    if (own->have && !held_agrees(&held) && held_layout(value, &own->got, rounded, &axes))
+        return 0;
+    return held_agrees(&held) ? 0 : error_set(err, ERROR_INVALID, "not as recorded");
+}
+
+static int see_one(const struct pass *pass, size_t number, const struct bounded *value, struct error *err)
+{
+    struct scene_value *own = &pass->scene->values[number];
+    fetch(pass->scene, number, value);
+    if (pass->way == WAY_QUICK)
+        return compare(pass->scene, own, value, err);
+    struct bounded *kept = pass->way == WAY_WHOLE ? &own->whole : &own->alone;
+    bounded_release(kept);
+    return bounded_copy(kept, value, err);
+}
+
+/* A value may have been recorded under several names, which stand side by side; the first takes its place. */
+static int see(void *context, const char *name, struct bounded *value, struct error *err)
+{
+    const struct pass *pass = context;
+    const struct recorded_value *values = pass->scene->recording->values;
+    size_t first;
+    if (!map_get(&pass->scene->numbers, name, &first) || value->kind != BOUNDED_TENSOR)
+        return 0;
+    for (size_t i = first; i < pass->scene->count && text_equal(values[i].value, name); i++)
+        if (see_one(pass, i, value, err))
+            return -1;
+    return pass->way == WAY_ALONE ? replace(pass->scene, &pass->scene->values[first], value, err) : 0;
+}
+
+static int run(struct scene *scene, enum way way, bool loose, const struct value *data,
+               enum precision precision, struct error *err)
+{
+    struct pass pass = {scene, way};
+    struct evaluate_options options = {
+        .loose = loose, .containers = true, .precision = precision, .given = see, .context = &pass};
+    struct evaluator *evaluator;
+    struct bounded *results = NULL;
+    size_t count = 0;
+    if (evaluator_new(&evaluator, scene->model, &options, err))
+        return -1;
+    int status = evaluator_run(evaluator, data, scene->inputs->count, NULL, 0, &results, &count, err);
+    evaluator_free(evaluator);
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&results[i]);
+    free(results);
+    return status;
+}
+
+/* Bounds that allow for nodes computed as one, but where shapes depend on values. */
+static int run_either(struct scene *scene, enum way way, const struct value *data, struct error *err)
+{
+    return run(scene, way, true, data, scene->precision, NULL)
+               ? run(scene, way, false, data, scene->precision, err)
+               : 0;
+}
+
+bool scene_agrees_with(struct scene *scene, const struct value *data, enum precision precision)
+{
+    return !run(scene, WAY_QUICK, true, data, precision, NULL);
+}
+
+/* Recorded inputs are held against the data. */
+static int look_at_inputs(struct scene *scene, struct error *err)
+{
+    for (size_t i = 0; i < scene->count; i++) {
+        struct scene_value *own = &scene->values[i];
+        if (!scene->recording->values[i].input)
+            continue;
+        const struct value *given =
+            value_for_input(scene->data, scene->inputs->count, scene->recording->values[i].value, SIZE_MAX);
+        if (!given || given->kind != VALUE_TENSOR)
+            continue;
+        if (bounded_from_tensor(&own->whole, &given->tensors[0], err))
+            return -1;
+        bounded_loosen(&own->whole);
+        fetch(scene, i, &own->whole);
+        look(scene, own);
+    }
+    return 0;
+}
+
+int scene_judge(struct scene *scene, size_t sample, struct error *err)
+{
+    drop_sample(scene);
+    scene->sample = sample;
+    if (inputs_get(scene->inputs, sample, &scene->data, err))
+        return -1;
+    if (look_at_inputs(scene, err) || run_either(scene, WAY_WHOLE, scene->data, err))
+        return -1;
+    for (size_t i = 0; i < scene->count; i++)
+        if (!scene->recording->values[i].input)
+            look(scene, &scene->values[i]);
+    return 0;
+}
+
+bool scene_agrees(const struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++)
+        if (!held_agrees(&scene->values[i].held))
+            return false;
+    return true;
+}
+
+int scene_judge_alone(struct scene *scene, struct error *err)
+{
+    if (run_either(scene, WAY_ALONE, scene->data, err))
+        return -1;
+    for (size_t i = 0; i < scene->count; i++) {
+        struct scene_value *own = &scene->values[i];
+        own->held_alone = own->held;
+        if (own->have && !scene->recording->values[i].input)
+            own->held_alone = held_against(&own->alone, &own->got, own->turned ? &own->layout : NULL,
+                                           scene->options->rounded, false);
+    }
+    return 0;
+}
+
+int scene_values(const struct scene *scene, const struct value *data, const char *const *names, size_t count,
+                 struct bounded **values, struct error *err)
+{
+    struct evaluate_options options = {.containers = true, .precision = scene->precision};
+    struct evaluator *evaluator;
+    size_t made;
+    if (evaluator_new(&evaluator, scene->model, &options, err))
+        return -1;
+    int status = evaluator_run(evaluator, data, scene->inputs->count, names, count, values, &made, err);
+    evaluator_free(evaluator);
+    return status;
+}
