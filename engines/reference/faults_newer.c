@@ -211,6 +211,18 @@ static int det_no_sign(const struct fault_scene *scene, struct op_call *call)
     return result;
 }
 
+/* As by a number times the reciprocal of its root. */
+static int sqrt_zero_nan(const struct fault_scene *scene, struct op_call *call)
+{
+    (void)scene;
+    int result;
+    struct bounded *out = eval_computed(call, &result);
+    for (size_t i = 0; out && i < out->count; i++)
+        if (out->value[i] == 0)
+            out->value[i] = NAN;
+    return result;
+}
+
 static int loss_no_weights(const struct fault_scene *scene, struct op_call *call)
 {
     (void)scene;
@@ -293,6 +305,7 @@ const struct fault faults_newer[] = {
     FAULT_OF_PARAMETER("unique-unsorted", "Unique", "sorted", "sorted is taken as 0", unique_unsorted),
     FAULT_OF_DATA("reverse-whole", "ReverseSequence", "sequences are reversed over their whole length", reverse_whole),
     FAULT_OF_DATA("det-no-sign", "Det", "results are absolute values", det_no_sign),
+    FAULT_OF_DATA("sqrt-zero-nan", "Sqrt", "the root of 0 is NaN", sqrt_zero_nan),
     FAULT_OF_DATA("loss-no-weights", "NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss", "weights are ignored",
              loss_no_weights),
     FAULT_OF_DATA("bitwise-no-sign", "BitwiseAnd|BitwiseOr|BitwiseXor", "the first operand loses its sign", bitwise_no_sign),

@@ -44,6 +44,7 @@ static const struct row rows[] = {
     {"unique-unsorted", "Unique"},
     {"reverse-whole", "ReverseSequence"},
     {"det-no-sign", "Det", F32, FILL_NORMAL + 1},
+    {"sqrt-zero-nan", "Sqrt", F32, FILL_EXACT + 1},
     {"loss-no-weights", "NegativeLogLikelihoodLoss", F32},
     {"loss-no-weights", "SoftmaxCrossEntropyLoss", F32},
     {"bitwise-no-sign", "BitwiseAnd"},
