@@ -220,8 +220,11 @@ int check_run(struct check *check, struct test_case *origin, const struct check_
         return -1;
     }
     leave_out(check, &source.list, options->sites);
-    struct trials *trials = trials_new(&(struct trial_options){
-        .panel = options->panel, .registry = options->registry, .settle = true, .ahead = 8});
+    struct trials *trials = trials_new(&(struct trial_options){.panel = options->panel,
+                                                               .registry = options->registry,
+                                                               .tolerance = options->tolerance,
+                                                               .settle = true,
+                                                               .ahead = 8});
     if (options->progress)
         progress_begin(&source.progress, "rewritings", source.list.count + options->combined);
     struct progress *outer = pool_show(options->panel->pool, &source.progress);

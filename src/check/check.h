@@ -64,9 +64,10 @@ struct check_options {
     struct registry *registry;        /* for rules about settings */
     const struct known_issues *known; /* must outlive the result; NULL: none */
     struct rule_choice choice;
-    size_t sites;    /* of each rule; 0: all */
-    size_t combined; /* rewritings of several steps, drawn at random */
-    size_t depth;    /* how many steps each of them has; 0: 3 */
+    size_t sites;                              /* of each rule; 0: all */
+    size_t combined;                           /* rewritings of several steps, drawn at random */
+    size_t depth;                              /* how many steps each of them has; 0: 3 */
+    const struct metrics_tolerance *tolerance; /* without the reference (judge/pair.h); NULL: the usual */
     uint64_t seed;
     double seconds; /* no further rewriting is begun after so many; 0: no limit */
     bool progress;

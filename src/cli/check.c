@@ -19,7 +19,7 @@ struct settings {
     struct input_settings inputs;
     const char *rules, *without, *bundle;
     long long sites, depth, combined;
-    double seconds;
+    double seconds, rtol, atol;
     bool all, kernels;
     const char *known;
     bool no_known;
@@ -50,11 +50,28 @@ static int check_sample(struct check *check, const struct test_case *model, cons
     return status;
 }
 
+static bool has_own(const struct settings *settings)
+{
+    return settings->rtol >= 0 || settings->atol >= 0;
+}
+
+/* The tolerance that was given, of which a part that was not is EAGLE's. */
+static struct metrics_tolerance own_of(const struct settings *settings)
+{
+    struct metrics_tolerance own = metrics_eagle;
+    if (settings->rtol >= 0)
+        own.rtol = settings->rtol;
+    if (settings->atol >= 0)
+        own.atol = settings->atol;
+    return own;
+}
+
 static int check_model(struct checked *entry, const struct settings *settings, struct session *session,
                        const struct rule_choice *choice, const struct known_issues *known, struct error *err)
 {
     struct model *model;
     struct inputs inputs = {0};
+    const struct metrics_tolerance own = own_of(settings);
     struct check_options options = {
         .panel = &session->panel,
         .registry = session->registry,
@@ -63,6 +80,7 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         .sites = settings->all ? 0 : (size_t)settings->sites,
         .depth = (size_t)settings->depth,
         .combined = (size_t)settings->combined,
+        .tolerance = has_own(settings) ? &own : NULL,
         .seed = settings->inputs.seed,
         .seconds = settings->seconds,
         .progress = true,
@@ -483,6 +501,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     int status = 0;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "give a model");
+    if (has_own(settings) && !settings->common.no_reference)
+        return error_set(err, ERROR_USAGE,
+                         "the reference's bounds decide how far answers may be apart; give --no-reference "
+                         "for --rtol and --atol to do so");
     if (rule_choice_check(&choice, err) || output_check(&settings->common, err))
         return -1;
     struct known_issues known;
@@ -534,13 +556,17 @@ static const struct cli_option options[] = {
      "also try settings of the engine that select other kernels, and may round otherwise by intent"},
     {0, "time", OPTION_TIME, "TIME", offsetof(struct settings, seconds),
      "begin no further rewriting after this time, for each sample"},
+    {0, "rtol", OPTION_NUMBER, "X", offsetof(struct settings, rtol),
+     "with --no-reference: two answers may be apart by atol + rtol * |b| (EAGLE: 1e-5 and 1e-2)"},
+    {0, "atol", OPTION_NUMBER, "X", offsetof(struct settings, atol), "the same: its absolute part"},
     COMMON_INPUTS(struct settings),
     {0, "bundle", OPTION_TEXT, "DIR", offsetof(struct settings, bundle),
      "reduce the smallest rewriting that changes the answer, and write it to DIR with both models"},
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 
-static const struct settings defaults = {.inputs = {.seed = 1}, .sites = 10, .depth = 3};
+static const struct settings defaults = {
+    .inputs = {.seed = 1}, .sites = 10, .depth = 3, .rtol = -1, .atol = -1};
 
 const struct command command_check = {
     .name = "check",

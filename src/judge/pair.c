@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "engine/wire_bounds.h"
-#include "judge/metrics.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -299,9 +298,11 @@ __attribute__((format(printf, 3, 4))) static void form_differs(struct comparison
     snprintf(c->verdict->text, sizeof c->verdict->text, "output %.40s %s", c->pair->outputs[output], text);
 }
 
-/* Both tolerances at once, so that neither rounding on large numbers nor that of narrow types alarms. */
+/* Unless the user has one: both tolerances at once, so that neither rounding on large numbers nor that of
+ * narrow types alarms. */
 static void choose_tolerance(struct comparison *c, const struct tensor *a)
 {
+    const struct metrics_tolerance *own = c->pair->tolerance;
     enum { UNITS = 16 };
     double unit = dtype_is_float(a->type) ? UNITS * unit_of(a->type) : 0;
     double scale = fmax(metrics_conformance.scale, unit), largest = 0;
@@ -309,6 +310,11 @@ static void choose_tolerance(struct comparison *c, const struct tensor *a)
     c->floor = c->rtol = 0;
     if (!dtype_is_float(a->type))
         return;
+    if (own) {
+        c->floor = own->atol;
+        c->rtol = own->rtol;
+        return;
+    }
     for (size_t i = 0; i < a->count; i++) {
         double magnitude = fabs((double)tensor_get(a, i));
         if (isfinite(magnitude) && magnitude > largest)

@@ -12,13 +12,14 @@
  * First the reference is held against itself: when its own exact values for the two forms are farther apart
  * than their bounds, the rewriting is at fault and nothing is judged (bad_rewriting).
  *
- * Without the reference for one of the forms the published tolerance decides, and answers that are farther
- * apart are only *suspect*.
+ * Without the reference for one of the forms a tolerance decides, EAGLE's or a looser one of the element type
+ * unless the pair has its own, and answers that are farther apart are only *suspect*.
  */
 #ifndef JUDGE_PAIR_H
 #define JUDGE_PAIR_H
 
 #include "case/test_case.h"
+#include "judge/metrics.h"
 #include "judge/verdict.h"
 
 /* What must hold between the two answers. pair_open fills it in; tests may do so by hand. */
@@ -31,7 +32,8 @@ struct pair {
     bool nothing_new;                /* an engine that answers the original may not refuse the other form */
     size_t n_outputs;
     const char **outputs; /* names of the original's outputs; owned array, borrowed names */
-    size_t *places;       /* where the rewritten model has them among its outputs; owned */
+    const struct metrics_tolerance *tolerance; /* without the reference; NULL: as above; borrowed */
+    size_t *places; /* where the rewritten model has them among its outputs; owned */
     /* From the references, for each output: */
     bool by_reference; /* the reference computed both forms */
     bool bad_rewriting;

@@ -454,6 +454,7 @@ static int judge_pairs(struct trials *trials, const struct flight *flight, struc
     done->pairs = memory_zeroed(done->n_engines, sizeof *done->pairs);
     if (pair_open(&pair, done->test, &origin->done.reference, &done->reference, err))
         return -1;
+    pair.tolerance = trials->options.tolerance;
     done->bad_rewriting = pair.bad_rewriting;
     for (size_t i = 0; i < done->n_engines; i++) {
         judge_pair(trials, flight, &pair, done, i);

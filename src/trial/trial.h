@@ -33,6 +33,7 @@ struct trial_options {
     /* For rewritten cases that need engines in other settings, which are added to the panel's pool. NULL: on
      * such cases the verdict is unsupported. */
     struct registry *registry;
+    const struct metrics_tolerance *tolerance; /* of pairs that the reference does not judge; NULL: pair.h */
 };
 
 struct origin;

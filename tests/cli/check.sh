@@ -10,6 +10,9 @@ only=auto-pad,identity,renamed,again,exposed
 assay check conv.onnx -e reference:round=on --rules $only
 assay check conv.onnx -e reference:round=on,fault=same-pad-side --rules $only
 assay check conv.onnx -e reference:round=on,fault=same-pad-side --rules $only --no-reference
+# A tolerance of one's own, as wide as the fault, and without a use for it.
+assay check conv.onnx -e reference:round=on,fault=same-pad-side --rules $only --no-reference --atol 100
+assay check conv.onnx -e reference:round=on --rules $only --atol 100
 assay check conv.onnx -e reference:round=on,fault=conv-rotated --rules identity,again
 assay check conv.onnx -e reference:round=on,fault=same-pad-side --rules auto-pad --format json
 assay check conv.onnx -e reference:round=on --rules identity --combine 5 --depth 2 --sites 1
