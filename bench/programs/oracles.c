@@ -1,8 +1,12 @@
 #include "oracles.h"
 
+#include "base/memory.h"
+#include "bounds/bounded.h"
 #include "campaign/fuzz_record.h"
+#include "engine/wire_bounds.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 const char *oracle_name(enum oracle oracle)
 {
@@ -145,4 +149,45 @@ bool oracle_reports(enum oracle oracle, const struct result *got, const struct r
             (i >= got->count || value_reports(&got->outputs[i], &right->outputs[i], judges[oracle])))
             return true;
     return false;
+}
+
+/* Elements of which nothing is known are those of the other tensor. */
+static int fill_open(struct tensor *right, const struct wire_bounds *bounds, const struct tensor *got,
+                     struct error *err)
+{
+    struct bounded b;
+    if (right->type != got->type || !shape_equal(&right->shape, &got->shape) || !dtype_is_real(right->type))
+        return 0;
+    if (bounds_from_wire(&b, right, bounds, err))
+        return -1;
+    for (size_t i = 0; i < right->count; i++)
+        if (isinf(bounded_hard(&b, i)))
+            tensor_set(right, i, tensor_get(got, i));
+    bounded_release(&b);
+    return 0;
+}
+
+int oracle_expect(const struct result *got, const struct result *reference, struct result *right,
+                  struct error *err)
+{
+    int status = 0;
+    *right = *reference;
+    right->outputs = memory_zeroed(reference->count + 1, sizeof *right->outputs);
+    for (size_t i = 0; i < reference->count && !status; i++) {
+        struct value *value = &right->outputs[i];
+        status = value_copy(value, &reference->outputs[i], err);
+        if (!status && reference->bounds && i < got->count && value->kind == VALUE_TENSOR &&
+            got->outputs[i].kind == VALUE_TENSOR)
+            status = fill_open(value->tensors, &reference->bounds[i], got->outputs[i].tensors, err);
+    }
+    if (status)
+        oracle_forget(right);
+    return status;
+}
+
+void oracle_forget(struct result *right)
+{
+    for (size_t i = 0; i < right->count; i++)
+        value_release(&right->outputs[i]);
+    free(right->outputs);
 }

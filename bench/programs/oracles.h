@@ -1,6 +1,7 @@
 /*
  * What published oracles would say of an answer, beside the right one: the engine that they compare with is
- * taken to be right, which is the best case for them.
+ * taken to be right, and where any value is right, or rounding decides which is, to give the same. That is
+ * the best case for them.
  */
 #ifndef BENCH_ORACLES_H
 #define BENCH_ORACLES_H
@@ -19,6 +20,14 @@ enum oracle {
 };
 
 const char *oracle_name(enum oracle oracle);
+/*
+ * The answer that they compare with: the reference's, which has bounds, and that of the engine in elements
+ * without a finite bound. The outputs of *right are copies; oracle_forget frees them.
+ */
+int oracle_expect(const struct result *got, const struct result *reference, struct result *right,
+                  struct error *err);
+void oracle_forget(struct result *right);
+
 bool oracle_reports(enum oracle oracle, const struct result *got, const struct result *right);
 
 #endif

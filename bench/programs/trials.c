@@ -13,12 +13,13 @@
  * with its types and attributes, and the recipe of the first case. What a known issue of share/known explains
  * counts as explained. An answer that all engines give against the reference (mistrusted) needs an
  * explanation too. --list prints a line for each verdict: engine, verdict, text, recipe, and of what needs an
- * explanation the node and the document that has it. --probed leaves out what all engines lack by what `assay
- * probe` has kept; the indices then go on until there are as many cases as asked for. --gradients judges
- * gradients in place of outputs. --oracles counts what published oracles (oracles.h) would say of the answers
- * that were judged, beside the verdict: a line "oracle ENGINE NAME true N false N missed N silent N" for
- * each, where true and missed are findings that it reports and does not, and false and silent are answers
- * within the bounds. The last line is
+ * explanation the node and the document that has it; with --oracles also a line "reported" for each answer
+ * that is wrong or that an oracle reports. --probed leaves out what all engines lack by what `assay probe`
+ * has kept; the indices then go on until there are as many cases as asked for. --gradients judges gradients
+ * in place of outputs. --oracles counts what published oracles (oracles.h) would say of the answers that were
+ * judged, beside the verdict: a line "oracle ENGINE NAME true N false N missed N silent N" for each, where
+ * true and missed are findings that it reports and does not, and false and silent are answers within the
+ * bounds. The last line is
  *
  *     cases N findings N explained N unexplained N untested N seconds T strays N
  */
@@ -164,6 +165,24 @@ static void list_verdict(const struct bench *run, const struct trial_done *done,
     free(text);
 }
 
+/* The type and the first element that differs by more than a hundred thousandth. */
+static void print_difference(const struct result *got, const struct result *right)
+{
+    for (size_t k = 0; k < right->count && k < got->count; k++) {
+        const struct value *x = &got->outputs[k], *y = &right->outputs[k];
+        if (x->kind != VALUE_TENSOR || y->kind != VALUE_TENSOR || x->tensors->type != y->tensors->type ||
+            x->tensors->count != y->tensors->count || !dtype_is_real(x->tensors->type))
+            continue;
+        for (size_t i = 0; i < y->tensors->count; i++) {
+            long double a = tensor_get(x->tensors, i), b = tensor_get(y->tensors, i);
+            if (a != b && !(isnan(a) && isnan(b)) && !(fabsl(a - b) <= 1e-5L * fabsl(b))) {
+                printf("\t%s element %zu: %.9Lg, expected %.9Lg", dtype_name(x->tensors->type), i, a, b);
+                return;
+            }
+        }
+    }
+}
+
 /* Answers in numbers that the judge has an opinion on. */
 static void ask_oracles(struct bench *run, const struct trial_done *done, size_t engine)
 {
@@ -172,8 +191,28 @@ static void ask_oracles(struct bench *run, const struct trial_done *done, size_t
     if (done->results[engine].outcome != OUTCOME_OK || done->reference.outcome != OUTCOME_OK ||
         (!found && !verdict_is(verdict->kind, CLASS_AGREES)))
         return;
-    for (enum oracle i = 0; i < ORACLE_COUNT; i++)
-        run->said[engine][i][found][oracle_reports(i, &done->results[engine], &done->reference)]++;
+    struct result right;
+    struct error err;
+    if (oracle_expect(&done->results[engine], &done->reference, &right, &err)) {
+        fprintf(stderr, "%s: %s\n", done->test->recipe, err.message);
+        return;
+    }
+    struct str names;
+    str_init(&names);
+    for (enum oracle i = 0; i < ORACLE_COUNT; i++) {
+        bool reports = oracle_reports(i, &done->results[engine], &right);
+        run->said[engine][i][found][reports]++;
+        if (reports)
+            str_printf(&names, "%s%s", names.length ? "," : "", oracle_name(i));
+    }
+    if (run->list && (found || names.length)) {
+        printf("reported\t%s\t%s\t%s\t%s", run->labels[engine], found ? "wrong" : "right", names.data,
+               done->test->recipe);
+        print_difference(&done->results[engine], &right);
+        putchar('\n');
+    }
+    str_release(&names);
+    oracle_forget(&right);
 }
 
 static void print_oracles(const struct bench *run)
