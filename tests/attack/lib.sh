@@ -4,7 +4,8 @@
 #   models NAME...              writes hostile models of models.py as NAME.onnx
 #   model FILE                  ONNX text on stdin becomes that model
 #   hostile MODE...             sets $engines to the options that name the hostile engine in all these modes; bad: so, too
-#   holds ARGS...               runs assay: it may end with 0, 1 or 2, within $SECONDS_EACH seconds, without a complaint
+#   holds ARGS...               runs assay: it may end with 0, 1 or 2, within $SECONDS_EACH seconds of processor time for each
+#                               process, without a complaint
 #                               of a sanitizer, and show no character that hides or moves others. Its stdout and stderr
 #                               are then in the files out and err, and its status in $status
 #   frugal MB ARGS...           the same, and none of its processes takes more memory than that
@@ -72,10 +73,16 @@ says()
     grep -qF -- "$words" "$@" || { head -n 30 "$@"; fail "nobody says '$words'"; }
 }
 
+# By processor time, and by the clock only against waiting: the machine may have other work.
+limited()
+{
+    ( ulimit -t "$SECONDS_EACH" && exec timeout -k 5 $((10 * SECONDS_EACH)) "$@" )
+}
+
 holds()
 {
     status=0
-    timeout -k 5 "$SECONDS_EACH" "$ASSAY" "$@" </dev/null >out 2>err || status=$?
+    limited "$ASSAY" "$@" </dev/null >out 2>err || status=$?
     if [ "$status" -gt 2 ] || grep -q 'Sanitizer:\|runtime error:' err; then
         head -c 4000 err
         fail "status $status of assay $*"
@@ -160,7 +167,7 @@ got_through()
 unharmed()
 {
     status=0
-    timeout -k 5 "$SECONDS_EACH" "$ASSAY" "$@" </dev/null >out 2>err || status=$?
+    limited "$ASSAY" "$@" </dev/null >out 2>err || status=$?
     [ "$status" -le 2 ] && ! grep -q 'Sanitizer:\|runtime error:' err || got_through "status $status of assay $*"
     [ "$mine_before" = "$(list_own)" ] || { got_through "changed by assay $*"; rm -rf mine; own_again; }
     ! grep -qr CANARY out err theirs 2>/dev/null || got_through "read by assay $*"

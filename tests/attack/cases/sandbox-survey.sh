@@ -26,9 +26,9 @@ reached()
     chmod 777 .
     fresh_victims "$1"
     setting "$1"
-    holds run good.onnx --random 1 -E "$ATTACK/engines.ini" -e "hostile:mode=survey@$PWD@$process" --sandbox "$2" --format json
-    found=$(grep -o 'reached: .* and no more' out | head -n 1 | sed 's/^reached: *//; s/ and no more$//')
+    holds run good.onnx --random 1 -E "$ATTACK/engines.ini" -e "hostile:mode=survey@$PWD@$process" --sandbox "$2" --deadline 5m --format json
     grep -q 'reached: ' out || { cat out err; fail "no survey, $1 with --sandbox $2"; }
+    found=$(grep -o 'reached: .* and no more' out | head -n 1 | sed 's/^reached: *//; s/ and no more$//')
 }
 # SETTING MODE ALLOWED: what is found is among what is allowed, and the victims are as they were.
 survey()
