@@ -452,8 +452,26 @@ static inline bool put_ordinary(struct bounded *b, size_t i, long double value, 
     return true;
 }
 
+/* The same for ordinary numbers of which nobody knows how far they are off: behind a quotient whose divisor
+ * may be 0 all elements are. */
+static inline bool put_unknown(struct bounded *b, size_t i, long double value, long double known)
+{
+    double v = (double)value, magnitude = fabs(v), own = uniform_deviation * 0x1p-24 * magnitude,
+           likely = (double)known;
+    if (!(magnitude >= FLT_MIN && magnitude <= FLT_MAX / 2 && likely >= 0 &&
+          (known < 0x1p500L || isinf(known))))
+        return false;
+    add_bounds(b);
+    b->value[i] = value;
+    b->hard[i] = INFINITY;
+    b->likely[i] = sqrt(likely * likely + own * own);
+    return true;
+}
+
 void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely)
 {
+    if (b->type == DTYPE_FLOAT && !b->beyond && isinf(hard) && put_unknown(b, i, value, likely))
+        return;
     /* A bound that is too small for a double is none that put_ordinary may take for 0. */
     if (b->type == DTYPE_FLOAT && !b->beyond && (hard == 0 || hard > 0x1p-1000L) &&
         put_ordinary(b, i, value, (double)hard, (double)likely))

@@ -13,16 +13,25 @@ static long double times(long double factor, long double bound)
     return bound == 0 ? 0 : fabsl(factor) * bound;
 }
 
+/* Arithmetic with infinities takes a hundred times as long. */
+static bool is_unknown(const struct pair *p)
+{
+    return isinf(p->hard_a) || isinf(p->hard_b);
+}
+
+static long double both_hard(const struct pair *p)
+{
+    return is_unknown(p) ? INFINITY : p->hard_a + p->hard_b;
+}
+
 static void put_add(const struct pair *p, struct bounded *out, size_t i)
 {
-    bounded_put(out, i, p->a + p->b, p->hard_a + p->hard_b,
-                p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
+    bounded_put(out, i, p->a + p->b, both_hard(p), p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
 }
 
 static void put_sub(const struct pair *p, struct bounded *out, size_t i)
 {
-    bounded_put(out, i, p->a - p->b, p->hard_a + p->hard_b,
-                p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
+    bounded_put(out, i, p->a - p->b, both_hard(p), p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
 }
 
 /* The last term is for a factor that may be 0 or not because of a jump: there the slopes say nothing. */
@@ -36,6 +45,8 @@ static void put_mul(const struct pair *p, struct bounded *out, size_t i)
 {
     if (p->exact)
         bounded_put(out, i, p->a * p->b, 0, 0);
+    else if (is_unknown(p))
+        bounded_put(out, i, p->a * p->b, INFINITY, product_likely(p));
     else
         bounded_put(out, i, p->a * p->b,
                     times(p->a, p->hard_b) + times(p->b, p->hard_a) + times(p->hard_a, p->hard_b),
