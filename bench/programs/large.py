@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+from measured import Measured
+
 ASSAY, QUICK = os.path.abspath(sys.argv[1]), "--quick" in sys.argv
 ENGINE = "onnxruntime@1.30.0"
 SIZES = "--dim", "batch=1", "--dim", "sequence=8", "--dim", "past=0"
@@ -20,22 +22,10 @@ CPU, MEMORY = 10, 2  # times the engine alone
 RIGHT = "is computed correctly by"
 
 
-class Measured:
-    """What a command of assay printed, its CPU seconds with all that it started, and the MiB of the largest process of these."""
-    def __init__(self, *command):
-        with tempfile.TemporaryFile() as out:
-            child = os.posix_spawn(ASSAY, (ASSAY, *command), os.environ,
-                                   file_actions=((os.POSIX_SPAWN_DUP2, out.fileno(), 1),))
-            _, self.status, used = os.wait4(child, 0)
-            out.seek(0)
-            self.said = out.read().decode()
-        self.cpu, self.memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-
-
 def measure(model, options):
     """The engine alone before and after compare, whose mean counts: other work on the machine makes all of them longer."""
     asked = str(model), "-e", ENGINE, "--deadline", "1000", *options
-    before, compare, after = (Measured(word, *asked) for word in ("run", "compare", "run"))
+    before, compare, after = (Measured(ASSAY, word, *asked) for word in ("run", "compare", "run"))
     if before.status or after.status:
         sys.exit(f"{model}: {ENGINE} does not run it")
     return compare, (before.cpu + after.cpu) / 2, max(before.memory, after.memory)

@@ -22,6 +22,8 @@ struct plan {
     size_t *depths; /* by value: products on the longest way to it */
     bool *exposed;  /* by value */
     size_t count;
+    /* By node and by value: the number of the stretch that was last seen to have it. */
+    size_t *node_of, *value_of;
 };
 
 /* One end of a stretch, and what is known of it. */
@@ -152,37 +154,40 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Walks from the end to where the stretch begins. */
-static void find_stretch(const struct plan *plan, size_t end, struct stretch *stretch)
+static size_t *with_number(size_t *numbers, size_t *count, size_t *capacity, size_t number)
+{
+    numbers = memory_grow(numbers, capacity, *count + 1, sizeof *numbers);
+    numbers[(*count)++] = number;
+    return numbers;
+}
+
+/* Walks from the end to where the stretch begins. `mark`: its number, from 1 on. */
+static void find_stretch(const struct plan *plan, size_t end, size_t mark, struct stretch *stretch)
 {
     const struct model_index *index = plan->index;
-    size_t n = index->model->graph->n_node, looked = 0;
-    bool *has = memory_zeroed(n, sizeof *has), *begun = memory_zeroed(index->count, sizeof *begun);
+    size_t looked = 0, nodes_room = 0, from_room = 0, last = index->values[end].number;
     *stretch = (struct stretch){.end = end};
-    stretch->nodes = memory_zeroed(n, sizeof *stretch->nodes);
-    stretch->from = memory_zeroed(index->count, sizeof *stretch->from);
-    stretch->nodes[stretch->n_nodes++] = index->position[index->values[end].number];
-    has[index->values[end].number] = true;
+    stretch->nodes = with_number(NULL, &stretch->n_nodes, &nodes_room, index->position[last]);
+    plan->node_of[last] = mark;
     while (looked < stretch->n_nodes) {
         size_t number = index->order[stretch->nodes[looked++]];
         for (size_t i = 0; i < index->n_uses[number]; i++) {
             size_t use = index->uses[number][i];
             const struct index_value *value = &index->values[use];
             if (begins_at(plan, use)) {
-                if (value->source != SOURCE_INITIALIZER && !begun[use])
-                    stretch->from[stretch->n_from++] = use;
-                begun[use] = true;
-            } else if (!has[value->number]) {
-                has[value->number] = true;
-                stretch->nodes[stretch->n_nodes++] = index->position[value->number];
+                if (value->source != SOURCE_INITIALIZER && plan->value_of[use] != mark)
+                    stretch->from = with_number(stretch->from, &stretch->n_from, &from_room, use);
+                plan->value_of[use] = mark;
+            } else if (plan->node_of[value->number] != mark) {
+                plan->node_of[value->number] = mark;
+                stretch->nodes = with_number(stretch->nodes, &stretch->n_nodes, &nodes_room,
+                                             index->position[value->number]);
             }
         }
     }
     qsort(stretch->nodes, stretch->n_nodes, sizeof *stretch->nodes, by_size);
     for (size_t i = 0; i < stretch->n_nodes; i++)
         stretch->nodes[i] = index->order[stretch->nodes[i]];
-    free(begun);
-    free(has);
 }
 
 static void stretch_release(struct stretch *stretch)
@@ -488,14 +493,18 @@ static size_t list_stretches(const struct plan *plan, struct stretch *found)
 {
     const struct model_index *index = plan->index;
     size_t count = 0;
+    memset(plan->node_of, 0, index->model->graph->n_node * sizeof *plan->node_of);
+    memset(plan->value_of, 0, index->count * sizeof *plan->value_of);
     for (size_t p = 0; p < index->model->graph->n_node; p++) {
         const Onnx__NodeProto *node = index->model->graph->node[index->order[p]];
         for (size_t i = 0; i < node->n_output; i++) {
             size_t made;
             if (*node->output[i] && map_get(&index->names, node->output[i], &made) &&
                 (plan->exposed[made] || index->values[made].is_output) &&
-                !held_values_is_hidden(plan->values, made))
-                find_stretch(plan, made, &found[count++]);
+                !held_values_is_hidden(plan->values, made)) {
+                find_stretch(plan, made, count + 1, &found[count]);
+                count++;
+            }
         }
     }
     return count;
@@ -543,6 +552,8 @@ int stretches_judge(struct stretches *stretches, struct settlement *settlement)
     size_t n_tried = 0;
     int status = 0;
     plan.depths = memory_zeroed(index->count, sizeof *plan.depths);
+    plan.node_of = memory_zeroed(record->test->model->graph->n_node, sizeof *plan.node_of);
+    plan.value_of = memory_zeroed(index->count, sizeof *plan.value_of);
     measure_depths(&plan);
     for (enum round round = 0; round < stretches->rounds && !status && !settlement->count; round++) {
         plan.exposed = memory_zeroed(index->count, sizeof *plan.exposed);
@@ -554,6 +565,8 @@ int stretches_judge(struct stretches *stretches, struct settlement *settlement)
     }
     for (size_t i = 0; i < n_tried; i++)
         free(tried[i]);
+    free(plan.node_of);
+    free(plan.value_of);
     free(plan.depths);
     recording_close(record);
     return status;
