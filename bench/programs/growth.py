@@ -27,11 +27,14 @@ NAMED = {}
 
 
 class Network:
-    """Blocks of a product, an addition to what came before, and Relu; in their middle a BatchNormalization, which one engine gets
+    """Blocks of a product, an addition to what came before, and Clip, so that numbers stay
+    in their type; in their middle a BatchNormalization, which one engine gets
     wrong. `blocks` of them share their one matrix, unless `own` says that each has its own."""
 
     def __init__(self, blocks, width, own):
         self.nodes, self.weights, self.width, self.own, self.chunks = [], [], width, own, []
+        for name, value in (("low", -1), ("high", 1)):
+            self.weights.append(TensorProto(name=name, data_type=TensorProto.FLOAT, raw_data=numpy.float32(value).tobytes()))
         random = numpy.random.RandomState(1)
         self.draw = lambda: (random.standard_normal((width, width)) * width ** -0.5 / 4).astype(numpy.float32)
         x = "x"
@@ -41,7 +44,7 @@ class Network:
                 self.chunks.append((name, self.draw()))
             self.add("MatMul", [x, name], f"p{i}")
             self.add("Add", [f"p{i}", x], f"s{i}")
-            x = self.add("Relu", [f"s{i}"], f"r{i}")
+            x = self.add("Clip", [f"s{i}", "low", "high"], f"r{i}")
             if i == blocks // 2:
                 x = self.norm(x)
         self.last = x
