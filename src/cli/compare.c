@@ -4,9 +4,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "report/against_map.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { COMPARE_HTML = FORMAT_JUNIT + 1 };
 
 /* DATA/labels-MODEL.npy or .txt: labels of this model alone, when several share a data set. */
 static int own_labels(struct inputs *inputs, const char *model, const char *data, struct error *err)
@@ -156,6 +159,24 @@ static void stand(const struct compare_model *models, size_t count, const char *
     }
 }
 
+/* The map of the losses of --against. */
+static int write_map(const struct compare_model *entry, const char *const *labels, struct str *out,
+                     struct error *err)
+{
+    struct model *model;
+    struct model_index index;
+    struct against_scene scene = compare_against_scene(entry, labels);
+    if (model_open(&model, entry->path, err))
+        return -1;
+    int status = model_index_init(&index, model, err);
+    if (status == 0) {
+        status = against_map_html(out, &scene, &index, err);
+        model_index_release(&index);
+    }
+    model_free(model);
+    return status;
+}
+
 static int report(const struct compare_model *models, size_t count, const struct session *session,
                   const struct compare_settings *settings, struct error *err)
 {
@@ -163,7 +184,10 @@ static int report(const struct compare_model *models, size_t count, const struct
     struct str out;
     str_init(&out);
     stand(models, count, session->labels, settings, &standing);
-    if (session->panel.count == 0)
+    int status = 0;
+    if (settings->common.format == COMPARE_HTML)
+        status = write_map(&models[0], session->labels, &out, err);
+    else if (session->panel.count == 0)
         compare_recorded_alone(models, settings, &standing, &out);
     else if (settings->common.format == FORMAT_JSON)
         compare_write_json(models, count, session, settings, &standing, &out);
@@ -171,7 +195,8 @@ static int report(const struct compare_model *models, size_t count, const struct
         compare_write_junit(models, count, session, settings, &out);
     else
         compare_write_text(models, count, session->labels, settings, output_colour(&settings->common), &out);
-    int status = output_result(&settings->common, &session->settings, &out, err);
+    if (status == 0)
+        status = output_result(&settings->common, &session->settings, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
 }
@@ -213,6 +238,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (settings->against && words->count > 1)
         return error_set(err, ERROR_USAGE, "--against holds one model against another; give one, not %zu",
                          words->count);
+    if (settings->common.format == COMPARE_HTML && !settings->against)
+        return error_set(err, ERROR_USAGE, "--format html draws what --against finds; name the other model");
     if (settings->top > 60)
         return error_set(err, ERROR_USAGE, "--top takes 1 to 60, not %lld", settings->top);
     if (settings->percent > 100)
@@ -326,7 +353,7 @@ static const struct cli_option options[] = {
     {0, "metrics", OPTION_FLAG, NULL, offsetof(struct compare_settings, metrics),
      "also show each pair of engines with its largest differences and CRADLE's distances, and what they "
      "mean"},
-    COMMON_OUTPUT(struct compare_settings, "text|json|junit"),
+    COMMON_OUTPUT(struct compare_settings, "text|json|junit|html"),
 };
 
 static const struct compare_settings defaults = {
@@ -385,6 +412,8 @@ const struct command command_compare = {
         "  assay compare model.onnx -e onnxruntime -e onnxruntime:opt=none --data validation/\n"
         "  assay compare models/*/*.onnx -e onnxruntime@all -e opencv --data mnist/ --keep answers/\n"
         "  assay compare model-int8.onnx --against model.onnx -e onnxruntime --data validation/\n"
+        "  assay compare model-int8.onnx --against model.onnx -e onnxruntime -n 20 --format html -o "
+        "map.html\n"
         "  assay compare model-fp16.onnx --against model.onnx -e onnxruntime --keep-float 0.1% -o "
         "mixed.onnx\n"
         "  assay compare model.onnx --data x.npy --expected npu.npz --precision float16 --recorded-by "

@@ -9,15 +9,15 @@ enum { DAMAGED_TOLD = 3, ROWS_SHOWN = 12, KEPT_NAMED = 8 };
 /* A layer with a smaller share is left out of the table. */
 static const double hardly = 0.001;
 
-/* "4.1 %", and for shares that nobody would read so "3.2e-05 %". */
-static void add_percent(struct str *out, double share)
+void against_percent(struct str *out, double share)
 {
     double percent = 100 * share;
-    str_printf(out,
-               isinf(percent)                    ? "all"
-               : percent >= 0.01 || percent == 0 ? "%.2g %%"
-                                                 : "%.1e %%",
-               percent);
+    if (isinf(percent))
+        str_add(out, "all");
+    else if (percent >= 10)
+        str_printf(out, "%.0f %%", percent);
+    else
+        str_printf(out, percent >= 0.01 || percent == 0 ? "%.2g %%" : "%.1e %%", percent);
 }
 
 static void add_decibels(struct str *out, double share)
@@ -55,13 +55,13 @@ static void add_loss(struct str *out, const struct against_scene *scene)
     } else {
         str_printf(out, "%s%s%s%s loses ", scene->model, *against->formats ? " (" : "", against->formats,
                    *against->formats ? ")" : "");
-        add_percent(out, share);
+        against_percent(out, share);
         str_printf(out, " of what %s computes (", scene->other);
     }
     add_decibels(out, share);
     if (against->hiding && !against_same(against)) {
         str_add(out, "; ");
-        add_percent(out, against->front);
+        against_percent(out, against->front);
         str_printf(out, " in front of its last %s", against->hiding);
     }
     str_add(out, ")");
@@ -96,7 +96,7 @@ static void add_damaged(struct str *out, const struct against_layer *layer)
     str_printf(out, " is damaged: ");
     text_print(out, layer->why, 0);
     str_add(out, "; ");
-    add_percent(out, layer->share);
+    against_percent(out, layer->share);
     str_add(out, " of the loss");
 }
 
@@ -129,7 +129,7 @@ static void add_engine(struct str *out, const struct against_scene *scene, size_
         str_printf(out, " does not compute %s as it is written, which adds ", scene->model);
     else
         str_printf(out, " adds, as far as it can be judged, ");
-    add_percent(out, against_share(engine->added, scene->against->n_outputs));
+    against_percent(out, against_share(engine->added, scene->against->n_outputs));
     str_add(out, ".");
 }
 
@@ -154,18 +154,18 @@ static void add_kept(struct str *out, const struct against_scene *scene)
                kept->candidates);
     name_kept(out, kept);
     str_add(out, " it loses ");
-    add_percent(out, kept->after);
+    against_percent(out, kept->after);
     str_add(out, " instead of ");
-    add_percent(out, kept->before);
+    against_percent(out, kept->before);
     for (size_t i = 0; i < kept->n_engines; i++) {
         str_printf(out, ", on %s ", scene->labels[i]);
         if (isnan(kept->engines[i]))
             str_add(out, "it does not run");
         else
-            add_percent(out, kept->engines[i]);
+            against_percent(out, kept->engines[i]);
     }
     str_add(out, kept->met ? ": at most " : ": more than ");
-    add_percent(out, scene->figure);
+    against_percent(out, scene->figure);
     if (scene->written)
         str_printf(out, ", written to %s", scene->written);
     str_add(out, ".");

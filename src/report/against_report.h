@@ -30,6 +30,9 @@ void against_answer(struct str *out, const struct against_scene *scene, const ch
 /* The layers with their numbers, as a table. all: also those that lose next to nothing. */
 void against_table(struct str *out, const struct against_scene *scene, bool all, bool colour);
 
+/* Appends "4.1 %", and for shares that nobody would read so "3.2e-05 %". */
+void against_percent(struct str *out, double share);
+
 /* Adds the member "against" (docs/json.md). */
 void against_json(struct json *json, const struct against_scene *scene);
 

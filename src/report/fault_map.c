@@ -106,6 +106,7 @@ static void write_node(struct json *json, const struct map_source *source, size_
     json_string(json, "verdict", verdict_name(numbers->verdict));
     json_string(json, "text", numbers->text ? numbers->text : "");
     json_string(json, "cause", cause_at(source->result, number));
+    json_string(json, "note", source->notes ? source->notes[number] : NULL);
     if (source->result->swap) {
         json_double(json, "delta_C", source->result->swapped.nodes[number].delta_c);
         json_double(json, "delta_G", source->result->swapped.nodes[number].delta_g);
@@ -128,7 +129,10 @@ static void write_data(struct str *out, const struct map_source *source)
     json_string(&json, "text", source->result->text);
     json_string(&json, "class", source->class ? source->class : "");
     json_string(&json, "answer", source->answer ? source->answer : source->result->text);
-    json_bool(&json, "good", verdict_row(source->result->kind)->tone == TONE_GOOD);
+    json_bool(&json, "loss", source->notes != NULL);
+    json_bool(&json, "good",
+              source->notes ? !source->result->n_culprits
+                            : verdict_row(source->result->kind)->tone == TONE_GOOD);
     json_array(&json, "path");
     for (size_t i = 0; i < source->result->n_path; i++)
         json_int(&json, NULL, (int64_t)source->result->path[i]);
@@ -163,7 +167,7 @@ static int draw_part(struct str *out, const struct map_source *source, const cha
     mark_centre(source->result, shown);
     drawing_neighbours(source->index, shown, radius, most);
     bool all = radius >= source->result->n_nodes && most >= source->result->n_nodes;
-    struct drawing drawing = {source->index, source->result, all ? NULL : shown, prefix};
+    struct drawing drawing = {source->index, source->result, all ? NULL : shown, prefix, source->notes};
     int result = drawing_svg(out, &drawing, err);
     free(shown);
     return result;

@@ -18,6 +18,8 @@ struct map_source {
     const char *class; /* of the finding, in words (locate/classify.h); NULL or "": none */
     const char
         *answer; /* what stands at the top, a sentence a line (report/answer.h); NULL: the result's text */
+    const char *const *notes; /* of a map of losses (against_map.h): for each node what is written in it;
+                                 NULL: it is one of faults */
 };
 
 /*

@@ -167,7 +167,9 @@ static void draw_node_box(struct pen *pen, size_t number)
     }
     if (d->result)
         add_cause(&label, d->result, number);
-    if (numbers)
+    if (d->notes && d->notes[number])
+        str_printf(&label, "\\n%s", d->notes[number]);
+    else if (numbers && !d->notes)
         add_numbers(&label, numbers);
     Agnode_t *node = new_node(pen, "n", number, label.data);
     set(node, "fillcolor", "#f4f4f6");

@@ -16,6 +16,8 @@ struct drawing {
     const struct localization *result; /* the nodes' numbers; NULL: none are written */
     const bool *shown;                 /* for each node whether it is drawn; NULL: all are */
     const char *prefix;                /* of the ids; different for every drawing of a page */
+    const char *const
+        *notes; /* for each node what is written in it in place of the numbers; NULL: nothing is */
 };
 
 /* Appends "<svg ...</svg>". Of very many arrows only some are drawn, and a line below says so. Fails when

@@ -41,7 +41,10 @@ assay compare half.onnx --against wide.onnx -e reference:round=on -n 10
 # Nodes kept in float32, and the model with them.
 assay compare good.onnx --against float.onnx -e reference:round=on -n 10 --keep-float 0.1% -o mixed.onnx
 assay compare mixed.onnx --against float.onnx -e reference:round=on -n 10
+assay compare bad.onnx --against float.onnx -e reference:round=on -n 10 --format html -o map.html
+grep -o '"culprit": true\|"note": "[^"]*"' map.html
 # Mistakes.
+assay compare good.onnx -e reference:round=on --format html
 assay compare good.onnx --against float.onnx -e reference:round=on --keep-float 0.1% -o mixed.onnx
 assay compare good.onnx --against float.onnx -e reference:round=on --keep-float little
 assay compare good.onnx -e reference:round=on --keep-float 0.1%
