@@ -91,6 +91,8 @@ static long double larger(long double a, long double b)
 void extreme_add(struct extreme *e, long double value, long double hard, long double likely)
 {
     e->nan |= isnan(value);
+    if (isnan(value) && e->skips)
+        return;
     e->open |= isinf(hard);
     long double signed_value = e->sign < 0 ? -value : value;
     if (e->count == 0 || signed_value > e->value) {
@@ -103,9 +105,14 @@ void extreme_add(struct extreme *e, long double value, long double hard, long do
     e->count++;
 }
 
+static bool nan_wins(const struct extreme *e)
+{
+    return e->nan && !(e->skips && e->count);
+}
+
 long double extreme_value(const struct extreme *e)
 {
-    if (e->nan)
+    if (nan_wins(e))
         return NAN;
     return e->sign < 0 ? -e->value : e->value;
 }
@@ -113,7 +120,7 @@ long double extreme_value(const struct extreme *e)
 long double extreme_hard(const struct extreme *e)
 {
     /* NaN wins, whatever the others may be; inf - inf: an exact infinity. */
-    if (e->nan)
+    if (nan_wins(e))
         return 0;
     if (e->open)
         return INFINITY;

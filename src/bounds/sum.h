@@ -55,7 +55,8 @@ struct extreme {
     size_t at, count;
     int sign;
     bool nan;
-    bool open; /* an element may be anything, NaN included */
+    bool skips; /* set before: NaN does not win, unless there is nothing else */
+    bool open;  /* an element may be anything, NaN included */
 };
 void extreme_add(struct extreme *e, long double value, long double hard, long double likely);
 long double extreme_value(const struct extreme *e);

@@ -104,7 +104,8 @@ uint64_t fuzz_judged(const struct fuzz_status *status)
     uint64_t fewest = 0, heard[HEARD_COUNT];
     for (size_t i = 0; i < status->judged_engines; i++) {
         count_heard(&status->engines[i], heard);
-        uint64_t judged = heard[HEARD_JUDGED] + heard[HEARD_FINDING] + heard[HEARD_LENIENT];
+        uint64_t judged =
+            heard[HEARD_JUDGED] + heard[HEARD_FINDING] + heard[HEARD_LENIENT] + heard[HEARD_UNSAID];
         fewest = !i || judged < fewest ? judged : fewest;
     }
     return fewest;
@@ -114,7 +115,7 @@ static void engine_stands(const struct fuzz_engine *engine, uint64_t cases, stru
 {
     uint64_t heard[HEARD_COUNT];
     count_heard(engine, heard);
-    if (heard[HEARD_JUDGED] || heard[HEARD_FINDING] || heard[HEARD_LENIENT])
+    if (heard[HEARD_JUDGED] || heard[HEARD_FINDING] || heard[HEARD_LENIENT] || heard[HEARD_UNSAID])
         return;
     if (heard[HEARD_UNJUDGED])
         standing_trouble(standing, "none of the %" PRIu64 " answers of %s could be judged",

@@ -187,7 +187,7 @@ static void stand(const struct bisect *bisect, struct standing *standing)
         const struct bisect_stretch *stretch = &bisect->stretches[i];
         enum heard heard = verdict_row(stretch->verdict.kind)->heard;
         judged += heard == HEARD_JUDGED || heard == HEARD_FINDING || heard == HEARD_LIMITED ||
-                  heard == HEARD_LENIENT;
+                  heard == HEARD_LENIENT || heard == HEARD_UNSAID;
         if (stretch->bad)
             standing_finding(standing);
         else if (heard == HEARD_NOTHING || heard == HEARD_UNJUDGED)

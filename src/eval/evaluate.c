@@ -117,6 +117,7 @@ static int run_call(struct op_call *call, const struct evaluate_options *options
     struct older older;
     call->unbounded = options->round;
     call->direct = options->direct;
+    call->nans_left_out = options->nans_left_out;
     if (call->opset && call->n_inputs > most_inputs(call->op, call->opset))
         return call_invalid(call, "has %zu inputs in opset %d", call->n_inputs, call->opset);
     if (refuse_containers(call) || check_narrow(call))

@@ -27,6 +27,8 @@ struct evaluate_options {
     bool loose;
     /* Convolutions are computed as sums of products: the bounds do not allow for Winograd's algorithm. */
     bool direct;
+    /* Operators of whose NaN ONNX says nothing are computed by the other reading (OP_NAN_UNSAID). */
+    bool nans_left_out;
     /* With loose: products that the engine computes in fewer bits (lowered_products.h); NULL: none. */
     const struct lowered_products *lowered;
     /* What the device keeps values in, where that is not their type (bounds/precision.h); with bounds only.

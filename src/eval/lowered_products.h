@@ -17,8 +17,9 @@ struct lowered_products {
 /* How an engine computes, as far as its bounds depend on that. Zero: each node by itself, by any algorithm.
  */
 struct arithmetic {
-    bool fuses;  /* several nodes as one, by another formula (evaluate_options.loose) */
-    bool direct; /* convolutions never by Winograd's algorithm (evaluate_options.direct) */
+    bool fuses;         /* several nodes as one, by another formula (evaluate_options.loose) */
+    bool direct;        /* convolutions never by Winograd's algorithm (evaluate_options.direct) */
+    bool nans_left_out; /* the other reading of what ONNX does not say (evaluate_options.nans_left_out) */
     const struct lowered_products *lowered; /* products in fewer bits than their type has; NULL: none */
 };
 

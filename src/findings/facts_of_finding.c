@@ -31,7 +31,7 @@ void facts_of(struct finding_facts *facts, const struct facts_source *source)
     facts->factor = verdict->factor;
     /* A wrong gradient may be the right gradient of a wrong value: then the bug is in the outputs. */
     facts->gradient = facts->gradient && (!verdict_is(kind, CLASS_WRONG_ANSWER) || verdict->gradient);
-    facts->compared = verdict_is(kind, CLASS_NUMBERS);
+    facts->compared = verdict_is(kind, CLASS_OTHER_VALUES);
     if (facts->compared) {
         facts->expected = (double)verdict->expected;
         facts->got = (double)verdict->got;

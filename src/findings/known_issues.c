@@ -318,8 +318,11 @@ static int read_symptoms(struct arena *arena, struct known_issue *issue, const c
         if (!symptom_parse(words[i], strlen(words[i]), &symptom) || !is_finding(symptom))
             return no_symptom(words[i], err);
         issue->symptoms |= UINT32_C(1) << symptom;
-        for (int k = 0; symptom == SYMPTOM_REFUSED && k < SYMPTOM_COUNT; k++) /* refusals listed apart, too */
-            if (verdict_is(symptom_verdict((enum symptom)k), CLASS_LIMITED))
+        unsigned apart = symptom == SYMPTOM_REFUSED    ? CLASS_LIMITED
+                         : symptom == SYMPTOM_NAN_LOST ? CLASS_UNSAID
+                                                       : 0;
+        for (int k = 0; k < SYMPTOM_COUNT; k++) /* and the same where it is listed apart */
+            if (verdict_is(symptom_verdict((enum symptom)k), apart))
                 issue->symptoms |= UINT32_C(1) << k;
     }
     return 0;

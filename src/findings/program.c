@@ -124,7 +124,7 @@ static void add_data(struct str *out, const struct test_case *test, size_t k)
 static size_t first_shown(const struct bundle_case *which)
 {
     const struct verdict *verdict = which->engines[0].verdict;
-    bool about_values = verdict_is(verdict->kind, CLASS_NUMBERS);
+    bool about_values = verdict_is(verdict->kind, CLASS_OTHER_VALUES);
     return about_values && verdict->element >= PROGRAM_ELEMENTS ? verdict->element - 2 : 0;
 }
 
@@ -271,7 +271,7 @@ static struct expected expected_of(const struct bundle_case *which, const struct
     if (reference->bounds && reference->bounds[k].present && reference->bounds[k].hard.count == e.due->count)
         e.hard = &reference->bounds[k].hard;
     if (!e.hard || !e.type || (dtype_is_float(e.due->type) && e.type->unit == 0) ||
-        (e.got && (!verdict_is(which->engines[0].verdict->kind, CLASS_NUMBERS) ||
+        (e.got && (!verdict_is(which->engines[0].verdict->kind, CLASS_OTHER_VALUES) ||
                    e.got->type != e.due->type || !shape_equal(&e.got->shape, &e.due->shape))))
         return e;
     e.from = first_shown(which);

@@ -58,6 +58,7 @@ static enum replay_state by_judge(const struct conform_result *result)
         [HEARD_UNJUDGED] = REPLAY_TROUBLE, [HEARD_JUDGED] = REPLAY_AGREES,
         [HEARD_FINDING] = REPLAY_WRONG,    [HEARD_MISTAKE] = REPLAY_EXPECTATION,
         [HEARD_LIMITED] = REPLAY_WRONG,    [HEARD_LENIENT] = REPLAY_WRONG,
+        [HEARD_UNSAID] = REPLAY_WRONG,
     };
     const struct verdict *verdict = &result->judged->verdict;
     return verdict->expectation == EXPECTATION_WIDE ? REPLAY_AGREES : states[verdict_heard(verdict)];

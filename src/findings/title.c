@@ -301,7 +301,7 @@ static void add_condition(struct str *out, const struct blamed *b, const struct 
     static const struct bundle_shown nothing = {.parameter = ""};
     const struct bundle_shown *shown = b->which->shown ? b->which->shown : &nothing;
     const Onnx__NodeProto *node = blamed_node(b, 0);
-    bool values = verdict_is(verdict->kind, CLASS_NUMBERS);
+    bool values = verdict_is(verdict->kind, CLASS_OTHER_VALUES);
     if (!node)
         return;
     struct operands operands = look_at(b->model, node);
@@ -418,7 +418,7 @@ static void add_deed(struct str *out, const struct bundle_case *which, const str
     const struct result *result = which->engines[0].result;
     const char *stage = result && result->stage ? stage_name(result->stage) : "run";
     const struct verdict_row *row = verdict_row(verdict->kind);
-    if (verdict_is(verdict->kind, CLASS_NUMBERS))
+    if (verdict_is(verdict->kind, CLASS_OTHER_VALUES))
         add_numbers(out, verdict->got, verdict->expected);
     else if (verdict_is(verdict->kind, CLASS_FORM))
         add_kinds(out, which, verdict);
@@ -445,8 +445,8 @@ static const struct verdict *title_verdict(const struct blamed *b)
     const struct settlement *settlement = b->which->settlement;
     const struct verdict *verdict = b->which->engines[0].verdict;
     bool own = settlement && settlement->count && settlement->count < b->model->graph->n_node &&
-               verdict_is(verdict->kind, CLASS_NUMBERS) &&
-               verdict_is(settlement->verdict.kind, CLASS_NUMBERS);
+               verdict_is(verdict->kind, CLASS_OTHER_VALUES) &&
+               verdict_is(settlement->verdict.kind, CLASS_OTHER_VALUES);
     return own ? &settlement->verdict : verdict;
 }
 

@@ -137,7 +137,7 @@ static void add_rules(struct str *out, const struct bundle_case *which)
 
 static void add_rounding(struct str *out, const struct verdict *verdict)
 {
-    if (!verdict_is(verdict->kind, CLASS_NUMBERS) || isnan(verdict->got) || isnan(verdict->expected))
+    if (!verdict_is(verdict->kind, CLASS_OTHER_VALUES) || isnan(verdict->got) || isnan(verdict->expected))
         return;
     if (isinf(verdict->factor) && verdict->hard > 0)
         str_printf(out, "No rounding explains it. %zu of %zu elements are wrong.\n\n", verdict->wrong,

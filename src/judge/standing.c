@@ -6,10 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What is listed apart, and is a finding with --strict alone. */
+static bool is_apart(enum heard heard)
+{
+    return heard == HEARD_LIMITED || heard == HEARD_LENIENT || heard == HEARD_UNSAID;
+}
+
 enum heard verdict_heard(const struct verdict *verdict)
 {
     enum heard heard = verdict_row(verdict->kind)->heard;
-    if (heard == HEARD_FINDING || heard == HEARD_LACK || heard == HEARD_LIMITED || heard == HEARD_LENIENT)
+    if (heard == HEARD_FINDING || heard == HEARD_LACK || is_apart(heard))
         return heard;
     if (verdict->unanswered)
         return HEARD_NOTHING;
@@ -60,9 +66,10 @@ void standing_heard(struct standing *standing, const char *engine, enum heard he
         [HEARD_UNJUDGED] = "answered, and the answer could not be judged",
         [HEARD_LIMITED] = "does not take this form (a limitation, which --strict counts as a finding)",
         [HEARD_LENIENT] = "accepts what ONNX forbids (which --strict counts as a finding)",
+        [HEARD_UNSAID] = "reads otherwise what ONNX does not say (which --strict counts as a finding)",
     };
     char where[60] = "", because[1020] = "";
-    bool apart = heard == HEARD_LIMITED || heard == HEARD_LENIENT;
+    bool apart = is_apart(heard);
     if (heard == HEARD_FINDING || (apart && standing->strict && count))
         standing_finding(standing);
     if (!count || !texts[heard] || (apart && standing->strict))

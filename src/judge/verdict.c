@@ -232,6 +232,17 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                                   .loudness = 7,
                                   .letter = 'w',
                                   .kin = KIN_NUMBERS},
+    [VERDICT_UNSAID] = {.word = "unsaid",
+                        .sentence = "is right by one reading of what ONNX does not say",
+                        .says = {"reads otherwise than the reference what ONNX does not say in",
+                                 "read otherwise than the reference what ONNX does not say in"},
+                        .class = CLASS_UNSAID,
+                        .heard = HEARD_UNSAID,
+                        .tone = TONE_WARN,
+                        .rank = 25,
+                        .loudness = 6,
+                        .letter = 'w',
+                        .kin = KIN_NUMBERS},
     [VERDICT_ACCEPTED] = {.word = "accepted",
                           .sentence = "answers a model that ONNX forbids",
                           .says = {"accepts what ONNX forbids in", "accept what ONNX forbids in"},
@@ -325,6 +336,16 @@ bool verdict_is_bug(enum verdict_kind kind)
 struct verdict verdict_begin(bool gradient)
 {
     return (struct verdict){.kind = VERDICT_AGREES, .gradient = gradient};
+}
+
+bool verdict_loses_nan(const struct verdict *verdict)
+{
+    return verdict->kind == VERDICT_NAN && isnan(verdict->expected);
+}
+
+void verdict_leave_unsaid(struct verdict *verdict)
+{
+    verdict->kind = VERDICT_UNSAID;
 }
 
 void verdict_doubt(struct verdict *verdict)

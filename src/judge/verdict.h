@@ -34,6 +34,7 @@ enum verdict_kind {
     VERDICT_HANG,       /* no answer within the deadline */
     VERDICT_MEMORY,     /* the memory it is allowed is too little: trouble, not a finding */
     VERDICT_GARBAGE,    /* its answer breaks the protocol */
+    VERDICT_UNSAID,     /* right by another reading of what ONNX does not say (locate/other_reading.h) */
     VERDICT_ACCEPTED,   /* it answers a model that ONNX forbids (judge_forbidden) */
     VERDICT_INCONSISTENT,     /* another answer to an equivalent model (judge/pair.h) */
     VERDICT_NONDETERMINISTIC, /* a repeated run gave different bytes */
@@ -64,13 +65,15 @@ enum verdict_class {
     CLASS_LENIENT = 1 << 14, /* it answers what it must refuse */
     CLASS_REFUTED = 1 << 15, /* it is right, against the outputs that the user expects */
     CLASS_LIMITED = 1 << 16, /* it refuses a form that it takes nowhere */
+    CLASS_UNSAID = 1 << 17,  /* elements are other than expected, where ONNX does not say which are right */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,
     CLASS_DEVIATES = CLASS_SUSPECT | CLASS_WRONG_ANSWER,           /* the answer is not what is expected */
     CLASS_NO_ANSWER = CLASS_REFUSAL | CLASS_LIMITED | CLASS_DEATH, /* though the case is valid */
-    CLASS_APART = CLASS_LIMITED | CLASS_LENIENT, /* kept and listed, but not counted as bugs */
-    CLASS_ALL = (1 << 17) - 1,
+    CLASS_OTHER_VALUES = CLASS_NUMBERS | CLASS_UNSAID,
+    CLASS_APART = CLASS_LIMITED | CLASS_LENIENT | CLASS_UNSAID, /* kept and listed, but not counted as bugs */
+    CLASS_ALL = (1 << 18) - 1,
 };
 
 /* What a verdict means for the exit status (judge/standing.h). */
@@ -83,6 +86,7 @@ enum heard {
     HEARD_MISTAKE,     /* it answered and is right, but what the user expects of it is not */
     HEARD_LIMITED,     /* it does not take a form that ONNX has */
     HEARD_LENIENT,     /* it takes what ONNX forbids */
+    HEARD_UNSAID,      /* it is right by one reading of what ONNX does not say */
     HEARD_FINDING,
     HEARD_COUNT
 };
@@ -208,6 +212,11 @@ struct verdict verdict_begin(bool gradient);
 
 /* The judgement cannot be relied on. */
 void verdict_doubt(struct verdict *verdict);
+
+/* Whether it is about a number where NaN is expected; and what it becomes where ONNX does not say that NaN is
+ * right (locate/other_reading.h). */
+bool verdict_loses_nan(const struct verdict *verdict);
+void verdict_leave_unsaid(struct verdict *verdict);
 
 /* Whether the answer was judged, and some element of every output by a bound that is smaller than the output
  * itself: otherwise any result would have passed. */

@@ -21,6 +21,9 @@ static const struct finding_class_row rows[FINDING_CLASS_COUNT] = {
     [FINDING_LENIENT] = {.word = "lenient",
                          .sentence = "the engine answers a model that ONNX forbids",
                          .apart = true},
+    [FINDING_UNSAID] = {.word = "unsaid",
+                        .sentence = "the answer is right by one reading of what the ONNX text does not say",
+                        .apart = true},
 };
 
 /* What the classes of verdicts mean: whose matter it is, and why in a sentence. */
@@ -38,6 +41,10 @@ static const struct {
      .because = "it takes this form of the operator in no case that was tried, and others it takes"},
     {.verdicts = CLASS_NO_ANSWER, .class = FINDING_BUG, .because = "there is no answer to a valid case"},
     {.verdicts = CLASS_LENIENT, .class = FINDING_LENIENT, .because = "it answers a model that ONNX forbids"},
+    {.verdicts = CLASS_UNSAID,
+     .class = FINDING_UNSAID,
+     .because = "the answer is right where a NaN is left out of the greatest or least of elements, and ONNX "
+                "does not say what becomes of one"},
     {.verdicts = CLASS_UNSTABLE,
      .class = FINDING_BUG,
      .because = "the same case, or an equivalent one, gets another answer"},

@@ -22,6 +22,7 @@ enum finding_class {
     FINDING_UNKNOWN,
     FINDING_LIMITATION, /* listed apart, and not counted as found (finding_class_row.apart) */
     FINDING_LENIENT,    /* the same */
+    FINDING_UNSAID,     /* the same */
     FINDING_CLASS_COUNT
 };
 

@@ -12,8 +12,10 @@ int expected_compute(struct expected *expected, const struct model *model, const
     struct evaluator *evaluator;
     struct evaluate_options options = {0};
     if (how)
-        options =
-            (struct evaluate_options){.loose = how->fuses, .direct = how->direct, .lowered = how->lowered};
+        options = (struct evaluate_options){.loose = how->fuses,
+                                            .direct = how->direct,
+                                            .nans_left_out = how->nans_left_out,
+                                            .lowered = how->lowered};
     *expected = (struct expected){0};
     if (evaluator_new(&evaluator, model, &options, NULL))
         return -1;
@@ -24,8 +26,10 @@ int expected_compute(struct expected *expected, const struct model *model, const
         *expected = (struct expected){0};
     if (!status || !options.loose)
         return status;
-    return expected_compute(expected, model, &(struct arithmetic){.direct = options.direct}, inputs,
-                            n_inputs);
+    return expected_compute(
+        expected, model,
+        &(struct arithmetic){.direct = options.direct, .nans_left_out = options.nans_left_out}, inputs,
+        n_inputs);
 }
 
 void expected_release(struct expected *expected)

@@ -2,6 +2,7 @@
 
 #include "locate/gradient_node.h"
 #include "locate/fault_search.h"
+#include "locate/other_reading.h"
 
 #include <string.h>
 
@@ -124,6 +125,21 @@ bool settle_wanted(const struct verdict *verdict)
     return verdict_is(verdict->kind, CLASS_DEVIATES) && !verdict->by_vote;
 }
 
+/* A number where NaN is expected may be right by another reading of the text. */
+static void settle_reading(const struct settle_case *which, struct verdict *verdict,
+                           struct settlement *settlement)
+{
+    bool blamed = settlement->count && verdict_is_finding(settlement->kind);
+    const struct verdict *last = blamed ? &settlement->verdict : verdict;
+    if (!verdict_loses_nan(last) || !other_reading_explains(which))
+        return;
+    verdict_leave_unsaid(verdict);
+    if (blamed) {
+        verdict_leave_unsaid(&settlement->verdict);
+        settlement->kind = settlement->verdict.kind;
+    }
+}
+
 bool settle_verdict(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement)
 {
     struct error err = {0};
@@ -141,5 +157,6 @@ bool settle_verdict(const struct settle_case *which, struct verdict *verdict, st
     if (verdict_is(found.kind, CLASS_DOUBT))
         memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
     *settlement = found;
+    settle_reading(which, verdict, settlement);
     return true;
 }

@@ -95,6 +95,9 @@ enum {
     OP_QUANTIZES = 1 << 24,       /* gives levels: the first input divided by a scale, the second, plus a zero
                                      point, the third (QuantizeLinear) */
     OP_DEQUANTIZES = 1 << 25,     /* the other way round (DequantizeLinear) */
+    OP_NAN_UNSAID =
+        1 << 26, /* the greatest or least of elements, where ONNX does not say what becomes of NaN:
+                    it wins, as in NumPy, unless the call leaves it out (op_call.nans_left_out) */
 };
 
 /* How many there may be, both included. */
@@ -359,10 +362,11 @@ int op_drawn_since(const struct op *op);
 struct op_call {
     const struct op *op;
     const Onnx__NodeProto *node;
-    int opset;        /* of ONNX's own domain */
-    bool shapes_only; /* stop after fixing outputs; inputs may have no values */
-    bool unbounded;   /* nobody looks at the error bounds: what is costly to bound may be left out */
-    bool direct;      /* convolutions are sums of products, never computed by Winograd's algorithm */
+    int opset;          /* of ONNX's own domain */
+    bool shapes_only;   /* stop after fixing outputs; inputs may have no values */
+    bool unbounded;     /* nobody looks at the error bounds: what is costly to bound may be left out */
+    bool direct;        /* convolutions are sums of products, never computed by Winograd's algorithm */
+    bool nans_left_out; /* OP_NAN_UNSAID: the other reading, by which the numbers beside a NaN count alone */
     size_t n_inputs;
     const struct bounded *const *inputs; /* NULL: omitted */
     size_t n_outputs; /* room in outputs: the node's own number, at least max(outputs.least, 1) */

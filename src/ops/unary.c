@@ -69,14 +69,15 @@ static int eval_abs(struct op_call *call)
     return result;
 }
 
-/* y = max(0, x), NaN stays NaN as in Max. */
+/* y = max(0, x), NaN stays NaN as in Max, or is left out as there. */
 static int eval_relu(struct op_call *call)
 {
     int result;
     const struct bounded *in;
     struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
     for (size_t i = 0; out && i < out->count; i++) {
-        if (in->value[i] + bounded_hard(in, i) <= 0) {
+        bool left_out = isnan(in->value[i]) && call->nans_left_out;
+        if (in->value[i] + bounded_hard(in, i) <= 0 || left_out) {
             bounded_put(out, i, 0, 0, 0);
             continue;
         }
@@ -211,17 +212,23 @@ static long double clip(long double x, long double low, long double high)
 }
 
 /*
- * Min(max, Max(x, min)). Unspecified: min > max before opset 13, which first says that max wins; NaN as a
- * limit; an infinite x where the limit has its default, which is the largest number in the ONNX text and no
- * limit in practice.
+ * Min(max, Max(x, min)), in which NaN wins or is left out as in these. Unspecified: min > max before opset
+ * 13, which first says that max wins; NaN as a limit; an infinite x where the limit has its default, which is
+ * the largest number in the ONNX text and no limit in practice.
  */
 static void put_clip(struct op_call *call, const struct bounded *in, struct bounded *out, size_t i,
-                     const struct end *low, const struct end *high)
+                     const struct end *low, const struct end *high, bool left_out)
 {
     long double x = in->value[i], h = bounded_hard(in, i);
     if (isnan(low->value) || isnan(high->value) || (call->opset < 13 && low->inner > high->inner) ||
         (x == INFINITY && !high->given) || (x == -INFINITY && !low->given)) {
         bounded_put_open(out, i);
+        return;
+    }
+    if (isnan(x) && left_out && (low->given || high->given)) {
+        const struct end *end = low->given ? low : high;
+        long double least = high->given ? fminl(end->value, high->value) : end->value;
+        bounded_put(out, i, least, fmaxl(low->hard, high->hard), fmaxl(low->likely, high->likely));
         return;
     }
     if (isinf(low->hard) || isinf(high->hard)) {
@@ -251,7 +258,7 @@ static int eval_clip(struct op_call *call)
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     for (size_t i = 0; i < out->count; i++)
-        put_clip(call, in, out, i, &low, &high);
+        put_clip(call, in, out, i, &low, &high, call->nans_left_out);
     return 0;
 }
 
@@ -519,9 +526,9 @@ const struct op ops_unary[] = {
      .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE},
      .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE,
      .dangers = {{DANGER_STEP}}},
-    {OP("Clip", 1), .flags = OP_LEVELS_OFF, .open = "the limits of NaN, or a lower limit above the upper one",
-     .inputs = {1, 3}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
+    {OP("Clip", 1), .flags = OP_LEVELS_OFF | OP_NAN_UNSAID,
+     .open = "the limits of NaN, or a lower limit above the upper one", .inputs = {1, 3}, .outputs = {1, 1},
+     .ranks = {0, 6}, .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
      .params = clip_params, .eval = eval_clip, .gradient = gradient_clip, .sample = sample_clip,
      .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
      .history = {.same_since = 1, .reformed = 11, .attributes = {{"min", PARAM_FLOAT}, {"max", PARAM_FLOAT}}},
@@ -563,7 +570,7 @@ const struct op ops_unary[] = {
      .types = {{11, BOOLEAN}}, .eval = eval_not, .sample = sample_plain, .data = DATA_FIRST,
      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 1},
      .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
-    {OP("Relu", 1), .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
+    {OP("Relu", 1), .flags = OP_NAN_UNSAID, .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6},
      .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}, {14, DTYPES_FLOAT | DTYPES_SIGNED}}, .eval = eval_relu,
      .gradient = gradient_relu, .sample = sample_plain, .data = DATA_FIRST, .range = {RANGE_RELU},
      .factors = {FACTORS_SUM}, .history = {.same_since = 1}, .result = RESULT_LIKE_INPUT,

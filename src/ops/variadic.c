@@ -7,11 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-/* NaN wins, as in NumPy; an element that is surely the extreme one is copied with its bounds. */
+/* NaN wins, as in NumPy, or is left out; an element that is surely the extreme one is copied with its bounds.
+ */
 static void put_extreme(struct op_call *call, const struct broadcast *walk, struct bounded *out, size_t i,
                         int sign)
 {
-    struct extreme e = {.sign = sign};
+    struct extreme e = {.sign = sign, .skips = call->nans_left_out};
     for (size_t k = 0; k < walk->count; k++) {
         const struct bounded *in = call->inputs[k];
         size_t at = walk->at[k];
@@ -178,14 +179,14 @@ enum { SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
     .work = WORK_ELEMENTS
 
 const struct op ops_variadic[] = {
-    {OP("Max", 1), USUAL, .gradient = gradient_extreme,
+    {OP("Max", 1), USUAL, .flags = OP_NAN_UNSAID, .gradient = gradient_extreme,
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
      .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},
     {OP("Mean", 1), USUAL, .gradient = gradient_mean, .types = {{11, SOME_FLOATS}, {13, DTYPES_FLOAT}},
      .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_EVERYWHERE,
      .dangers = {{DANGER_INNER, .power = 1}}},
-    {OP("Min", 1), USUAL, .gradient = gradient_extreme,
+    {OP("Min", 1), USUAL, .flags = OP_NAN_UNSAID, .gradient = gradient_extreme,
      .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | DTYPES_INTEGER}, {13, DTYPES_NUMBER}},
      .range = {RANGE_LIKE_INPUTS}, .history = {.same_since = 1}, .slope = SLOPE_ALMOST_EVERYWHERE,
      .dangers = {{DANGER_NONE}}},

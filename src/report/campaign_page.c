@@ -95,7 +95,7 @@ static void add_figures(struct str *out, const struct campaign_page *page, const
     add_counted(out, order->news ? "bad" : "good", (double)order->news, "causes that are not known");
     add_counted(out, "", (double)(order->counted - order->news), "causes that are known");
     if (order->count > order->counted)
-        add_counted(out, "", (double)(order->count - order->counted), "limitations and leniencies");
+        add_counted(out, "", (double)(order->count - order->counted), "listed apart");
     add_counted(out, "", view->cases, "cases");
     add_counted(out, "", view->rate, "cases a second");
     if (view->n_coverage) {
@@ -427,7 +427,7 @@ static void add_apart(struct str *out, const struct order *order)
     if (!apart)
         return;
     str_add(out, "<section id=\"apart\">\n<details><summary><b>");
-    add_count(out, apart, "limitation or leniency", "limitations and leniencies");
+    add_count(out, apart, "cause", "causes");
     str_add(out, "</b>, which are no findings</summary>\n");
     add_table_head(out, "what");
     add_folded(out, order->sorted + order->counted, apart);

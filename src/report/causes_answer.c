@@ -185,7 +185,7 @@ void causes_answer(struct str *out, const struct finding_causes *causes, bool so
     if (apart) {
         str_add(out, "; apart from that, ");
         answer_add_count(out, apart);
-        str_add(out, apart == 1 ? " limitation or leniency" : " limitations and leniencies");
+        str_add(out, apart == 1 ? " that is no finding" : " that are no findings");
     }
     str_add(out, ".");
     add_first(out, causes, between);
