@@ -84,7 +84,7 @@ struct fuzz_status {
     struct fuzz_engine *engines;
     size_t findings, known; /* distinct findings; those of them that are known */
     size_t waiting;         /* findings that are not reduced and bundled yet, those listed apart included */
-    size_t apart; /* limitations and leniencies (finding_is_apart) that are not known; no findings */
+    size_t apart;           /* what is listed apart (finding_is_apart) and is not known; no findings */
     uint64_t kinds[VERDICT_COUNT];
     struct coverage_figures coverage;
     size_t tree;                      /* nodes of the search tree */

@@ -326,6 +326,8 @@ static int run_export(const struct request *request, struct error *err)
     str_init(&said);
     str_printf(&said, "%s: %zu finding%s, %zu with a bundle", folder, result.findings,
                result.findings == 1 ? "" : "s", result.bundles);
+    if (result.apart)
+        str_printf(&said, ", %zu listed apart", result.apart);
     if (result.cases)
         str_printf(&said, ", %zu case%s of a search", result.cases, result.cases == 1 ? "" : "s");
     str_printf(&said, "; 'assay findings %s' lists them\n", folder);

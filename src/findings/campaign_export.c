@@ -134,8 +134,10 @@ static void note_finding(struct export *export, const struct cell *cells)
     struct exported finding = {cell_as_text(&cells[0]), cell_as_text(&cells[1])};
     /* Counted as everywhere: neither those that turned out to be others nor those that were not seen again.
      */
-    export->result->findings +=
-        !*cell_as_text(&cells[10]) && !text_equal(cell_as_text(&cells[8]), finding_state_word(STATE_GONE));
+    bool gone = text_equal(cell_as_text(&cells[8]), finding_state_word(STATE_GONE));
+    bool apart = finding_is_apart(store_class_word("", cell_as_text(&cells[2])));
+    export->result->findings += !*cell_as_text(&cells[10]) && !gone && !apart;
+    export->result->apart += !*cell_as_text(&cells[10]) && !gone && apart;
     if (!finding_name_is_plain(finding.name) || *cell_as_text(&cells[10]))
         return;
     finding.signature = arena_strdup(&export->arena, finding.signature);

@@ -16,6 +16,7 @@
 
 struct export_result {
     size_t findings, bundles, cases; /* written */
+    size_t apart;                    /* listed apart (finding_is_apart), and not among the findings */
     size_t left_out;                 /* rows, bundles and cases */
     char why[300];                   /* the first that was left out; "" */
 };

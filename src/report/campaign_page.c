@@ -428,7 +428,7 @@ static void add_apart(struct str *out, const struct order *order)
         return;
     str_add(out, "<section id=\"apart\">\n<details><summary><b>");
     add_count(out, apart, "cause", "causes");
-    str_add(out, "</b>, which are no findings</summary>\n");
+    str_add(out, "</b> listed apart, no findings</summary>\n");
     add_table_head(out, "what");
     add_folded(out, order->sorted + order->counted, apart);
 }
