@@ -873,7 +873,8 @@ int evaluate_node(const struct model *model, const Onnx__NodeProto *node, const 
                   struct error *err)
 {
     struct scope scope;
-    struct evaluate_options options = {.direct = how && how->direct};
+    struct evaluate_options options = {.direct = how && how->direct,
+                                       .nans_left_out = how && how->nans_left_out};
     bool loose = how && how->loose;
     scope_init(&scope, NULL);
     scope.opset = model_opset(model);

@@ -87,8 +87,8 @@ bool node_is_folded(const struct recording *record, size_t number)
     return true;
 }
 
-int node_expect(struct recording *record, size_t number, bool loose, struct bounded *expected,
-                struct error *err)
+static int expect_by(struct recording *record, size_t number, const struct evaluate_options *how,
+                     struct bounded *expected, struct error *err)
 {
     const Onnx__NodeProto *node = record->test->model->graph->node[number];
     const struct tensor **inputs = memory_zeroed(node->n_input, sizeof(struct tensor *));
@@ -99,13 +99,36 @@ int node_expect(struct recording *record, size_t number, bool loose, struct boun
                                      : NULL;
     int status =
         node_inputs(record, number, inputs, captured, &n_captured)
-            ? evaluate_node(record->test->model, node, inputs, captured, n_captured, shown,
-                            &(struct evaluate_options){.loose = loose, .direct = record->test->alone.direct},
-                            expected, node->n_output, err)
+            ? evaluate_node(record->test->model, node, inputs, captured, n_captured, shown, how, expected,
+                            node->n_output, err)
             : error_set(err, ERROR_NOT_FOUND, "an input is not a tensor, or the engine does not show it");
     free(captured);
     free(inputs);
     return status;
+}
+
+int node_expect(struct recording *record, size_t number, bool loose, struct bounded *expected,
+                struct error *err)
+{
+    struct evaluate_options how = {.loose = loose, .direct = record->test->alone.direct};
+    return expect_by(record, number, &how, expected, err);
+}
+
+bool node_reads_otherwise(struct recording *record, size_t number, const struct verdict *usual)
+{
+    const Onnx__NodeProto *node = record->test->model->graph->node[number];
+    struct evaluate_options how = {.direct = record->test->alone.direct, .nans_left_out = true};
+    struct verdict other = {0};
+    struct error err = {0};
+    if (!op_has(node, OP_NAN_UNSAID) || !verdict_loses_nan(usual))
+        return false;
+    struct bounded *expected = memory_zeroed(node->n_output, sizeof *expected);
+    if (!expect_by(record, number, &how, expected, &err))
+        judge_recorded(record, node, expected, &other);
+    for (size_t i = 0; i < node->n_output; i++)
+        bounded_release(&expected[i]);
+    free(expected);
+    return verdict_is(other.kind, CLASS_AGREES) && other.judged >= usual->judged;
 }
 
 /* Weights of a large model are released after use: not all of them fit into memory. */

@@ -10,9 +10,12 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { OPERANDS = 4 }; /* operands that are tried, and nodes whose operators are */
+enum {
+    OPERANDS = 4, /* that are tried */
+    REDUCED = 6,  /* elements of a reduction, in each of which NaN is tried */
+};
 
-/* The case, and what is expected by both readings. */
+/* An operator alone, and what is expected by both readings. */
 struct readings {
     const struct settle_case *which;
     const struct model *model;
@@ -94,6 +97,11 @@ static bool is_kept_elsewhere(const struct readings *readings)
     return false;
 }
 
+static bool reduces(const Onnx__NodeProto *node)
+{
+    return op_of(node)->work == WORK_REDUCES;
+}
+
 /* How many operands of the node may hold a NaN: all of them, or the first beside limits. */
 static size_t operands_of(const Onnx__NodeProto *node)
 {
@@ -112,7 +120,7 @@ static void add_model(struct str *out, int opset, const Onnx__NodeProto *node, s
         str_printf(out, "%sfloat[%zu] x%zu", i ? ", " : "", count, i);
         str_printf(&names, "%sx%zu", i ? ", " : "", i);
     }
-    for (size_t i = 1; op_of(node)->data != DATA_ALL && i < node->n_input; i++) {
+    for (size_t i = 1; op_of(node)->data != DATA_ALL && !reduces(node) && i < node->n_input; i++) {
         const char *given = *node->input[i] ? "c" : "";
         str_printf(&names, ", %s", *given ? given : "");
         if (*given) {
@@ -120,15 +128,16 @@ static void add_model(struct str *out, int opset, const Onnx__NodeProto *node, s
             str_printf(&limits, "%sfloat c%zu = {%s1.5}", limits.length ? ", " : "", i, i % 2 ? "-" : "");
         }
     }
-    str_printf(out, ") => (float[%zu] y) %s%s%s { y = %s (%s) }", count, limits.length ? "<" : "",
-               limits.length ? limits.data : "", limits.length ? ">" : "", node->op_type, names.data);
+    str_printf(out, ") => (float[%zu] y) %s%s%s { y = %s (%s) }", reduces(node) ? 1 : count,
+               limits.length ? "<" : "", limits.length ? limits.data : "", limits.length ? ">" : "",
+               node->op_type, names.data);
     str_release(&names);
     str_release(&limits);
 }
 
-/* Two elements for each operand, where that one is NaN, of either sign, and the others are not; and two
- * without NaN. */
-static int add_operand(struct test_case *test, size_t operand, size_t count)
+/* Of several operands each has two elements, from `first` on, where it is NaN, of either sign, and the others
+ * are not. */
+static int add_operand(struct test_case *test, size_t operand, size_t first, size_t nans, size_t count)
 {
     struct error err = {0};
     struct shape shape = {.rank = 1, .dims = {(int64_t)count}};
@@ -138,7 +147,8 @@ static int add_operand(struct test_case *test, size_t operand, size_t count)
         return -1;
     for (size_t i = 0; i < count; i++)
         tensor_set(&tensor, i,
-                   i / 2 == operand ? copysignl(NAN, i % 2 ? -1 : 1) : (long double)i - (long double)operand);
+                   i >= first && i < first + nans ? copysignl(NAN, i % 2 ? -1 : 1)
+                                                  : (long double)i - (long double)operand);
     snprintf(name, sizeof name, "x%zu", operand);
     struct value value = value_view(name, &tensor);
     int status = test_case_add_inputs(test, &value, 1, &err);
@@ -146,10 +156,11 @@ static int add_operand(struct test_case *test, size_t operand, size_t count)
     return status;
 }
 
-/* A case in which the node's operator alone meets NaN at every place; NULL when there is none. */
-static struct test_case *habit_case(int opset, const Onnx__NodeProto *node)
+/* A case in which the node's operator alone meets NaN at every place or, where it reduces, at one of them;
+ * NULL when there is none. */
+static struct test_case *habit_case(int opset, const Onnx__NodeProto *node, size_t place)
 {
-    size_t operands = operands_of(node), count = 2 * operands + 2, size;
+    size_t operands = operands_of(node), count = reduces(node) ? REDUCED : 2 * operands + 2, size;
     struct str text;
     uint8_t *bytes;
     str_init(&text);
@@ -160,50 +171,34 @@ static struct test_case *habit_case(int opset, const Onnx__NodeProto *node)
         return NULL;
     struct test_case *test = test_case_from_bytes(bytes, size);
     for (size_t i = 0; !status && i < operands; i++)
-        status = add_operand(test, i, count);
+        status =
+            reduces(node) ? add_operand(test, i, place, 1, count) : add_operand(test, i, 2 * i, 2, count);
     if (!status)
         return test;
     test_case_free(test);
     return NULL;
 }
 
-/* Whether the engine leaves NaN out of the node's operator wherever it stands. */
-static bool is_habit(const struct settle_case *which, int opset, const Onnx__NodeProto *node)
+static bool is_habit_at(const struct settle_case *which, struct test_case *test)
 {
     struct readings readings;
-    struct test_case *test = habit_case(opset, node);
     struct settle_case alone = {.pool = which->pool, .engine = which->engine, .test = test};
-    bool always = false;
-    if (test && !readings_init(&readings, &alone)) {
-        always = is_right_by_the_other(&readings);
-        readings_release(&readings);
-    }
-    test_case_free(test);
+    if (!test || readings_init(&readings, &alone))
+        return false;
+    bool always = is_right_by_the_other(&readings) && !is_kept_elsewhere(&readings);
+    readings_release(&readings);
     return always;
 }
 
-/* Whether the model has such operators, and leaving NaN out is what the engine makes of each of them. */
-static bool are_habits(const struct settle_case *which, const struct model *model)
+bool other_reading_is_habit(const struct settle_case *which, const struct model *model,
+                            const Onnx__NodeProto *node)
 {
-    size_t asked = 0;
-    for (size_t i = 0; i < model->graph->n_node; i++) {
-        const Onnx__NodeProto *node = model->graph->node[i];
-        if (!op_has(node, OP_NAN_UNSAID))
-            continue;
-        if (asked++ == OPERANDS || !is_habit(which, model_opset(model), node))
-            return false;
+    size_t places = reduces(node) ? REDUCED : 1;
+    bool always = true;
+    for (size_t place = 0; always && place < places; place++) {
+        struct test_case *test = habit_case(model_opset(model), node, place);
+        always = is_habit_at(which, test);
+        test_case_free(test);
     }
-    return asked > 0;
-}
-
-bool other_reading_explains(const struct settle_case *which)
-{
-    struct readings readings;
-    const struct model *model = test_case_model(which->test, NULL);
-    if (!which->pool || !model || which->test->gradient || !are_habits(which, model) ||
-        readings_init(&readings, which))
-        return false;
-    bool explained = is_right_by_the_other(&readings) && !is_kept_elsewhere(&readings);
-    readings_release(&readings);
-    return explained;
+    return always;
 }

@@ -2,6 +2,7 @@
 
 #include "locate/gradient_node.h"
 #include "locate/fault_search.h"
+#include "locate/node_verdict.h"
 #include "locate/other_reading.h"
 
 #include <string.h>
@@ -9,7 +10,28 @@
 struct settling {
     struct fault_search search;
     struct settlement *settlement;
+    struct { /* the first node that reads otherwise what ONNX does not say (other_reading.h) */
+        bool found;
+        size_t number;
+        struct verdict verdict;
+    } unsaid;
 };
+
+/* Such a node is to blame only where no other is. */
+static bool is_left_unsaid(struct settling *settling, size_t number, const struct verdict *verdict)
+{
+    struct under_test *test = &settling->search.test;
+    if (!node_reads_otherwise(&settling->search.record, number, verdict) ||
+        !other_reading_is_habit(test->which, test->model, test->model->graph->node[number]))
+        return false;
+    if (!settling->unsaid.found) {
+        settling->unsaid.number = number;
+        settling->unsaid.verdict = *verdict;
+        verdict_leave_unsaid(&settling->unsaid.verdict);
+    }
+    settling->unsaid.found = true;
+    return true;
+}
 
 /* The first node of the group that is outside its hard bound, and that matters, ends the search. */
 static int visit_group(void *context, struct recording *record, const struct memory_group *group)
@@ -20,7 +42,7 @@ static int visit_group(void *context, struct recording *record, const struct mem
         size_t number = record->test->index.order[p];
         struct verdict verdict;
         fault_search_node(search, number, &verdict);
-        if (verdict_is_finding(verdict.kind) &&
+        if (verdict_is_finding(verdict.kind) && !is_left_unsaid(settling, number, &verdict) &&
             fault_search_accuse(search, settling->settlement, &verdict, number))
             return 1;
     }
@@ -42,6 +64,10 @@ static int settle_answer(struct settling *settling)
         return fault_search_hidden(search, settlement);
     if (settlement->count || (search->record.changed && fused_group_find(&search->groups, settlement)))
         return 0;
+    if (settling->unsaid.found && !search->spare.nodes && !search->record.changed) {
+        settlement_blame(settlement, &settling->unsaid.verdict, &settling->unsaid.number, 1);
+        return 0;
+    }
     if (search->spare.nodes)
         fault_search_blame_spare(search, settlement);
     return search->spare.nodes ? 0 : fault_search_whole(search, settlement);
@@ -125,21 +151,6 @@ bool settle_wanted(const struct verdict *verdict)
     return verdict_is(verdict->kind, CLASS_DEVIATES) && !verdict->by_vote;
 }
 
-/* A number where NaN is expected may be right by another reading of the text. */
-static void settle_reading(const struct settle_case *which, struct verdict *verdict,
-                           struct settlement *settlement)
-{
-    bool blamed = settlement->count && verdict_is_finding(settlement->kind);
-    const struct verdict *last = blamed ? &settlement->verdict : verdict;
-    if (!verdict_loses_nan(last) || !other_reading_explains(which))
-        return;
-    verdict_leave_unsaid(verdict);
-    if (blamed) {
-        verdict_leave_unsaid(&settlement->verdict);
-        settlement->kind = settlement->verdict.kind;
-    }
-}
-
 bool settle_verdict(const struct settle_case *which, struct verdict *verdict, struct settlement *settlement)
 {
     struct error err = {0};
@@ -154,9 +165,10 @@ bool settle_verdict(const struct settle_case *which, struct verdict *verdict, st
         verdict->kind = found.kind;
     if (found.verdict.lowered && !found.count)
         *verdict = found.verdict;
+    if (verdict_is(found.kind, CLASS_UNSAID))
+        verdict_leave_unsaid(verdict);
     if (verdict_is(found.kind, CLASS_DOUBT))
         memcpy(verdict->text, found.verdict.text, sizeof verdict->text);
     *settlement = found;
-    settle_reading(which, verdict, settlement);
     return true;
 }

@@ -421,8 +421,9 @@ static void reduce_one(struct op_call *call, const struct bounded *x, const stru
         put_log_sum_exp(out, i, x, plan, base, n);
         return;
     }
-    struct gathered g = {.product = {.value = 1, .reach = 1, .spread = 1, .large = 1, .small = 1},
-                         .extreme = {.sign = plan->kind == REDUCE_MIN ? -1 : 1}};
+    struct gathered g = {
+        .product = {.value = 1, .reach = 1, .spread = 1, .large = 1, .small = 1},
+        .extreme = {.sign = plan->kind == REDUCE_MIN ? -1 : 1, .skips = call->nans_left_out}};
     int64_t index[TENSOR_MAX_RANK] = {0};
     double unit = bounded_unit(out);
     do {
@@ -840,16 +841,17 @@ const struct op ops_reduction[] = {
     [REDUCE_LOG_SUM_EXP] = {ROW("ReduceLogSumExp", params), .range = {RANGE_LIKE_INPUTS, .wants = {-20, 20}},
                             .factors = {FACTORS_NONE}, .history = {.same_since = 1, .reformed = 18},
                             .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_EXP, .power = 1}}},
-    [REDUCE_MAX] = {EXTREME_ROW("ReduceMax"), .flags = OP_SPECIMEN, .range = {RANGE_LIKE_INPUTS},
-                    .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 18},
-                    .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
+    [REDUCE_MAX] = {EXTREME_ROW("ReduceMax"), .flags = OP_SPECIMEN | OP_NAN_UNSAID,
+                    .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
+                    .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_ALMOST_EVERYWHERE,
+                    .dangers = {{DANGER_NONE}}},
     [REDUCE_MEAN] = {ROW("ReduceMean", params), .open = "the mean of nothing, or how integers are rounded",
                      .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
                      .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_EVERYWHERE,
                      .dangers = {{DANGER_INNER, .power = 1}}},
-    [REDUCE_MIN] = {EXTREME_ROW("ReduceMin"), .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_SUM},
-                    .history = {.same_since = 1, .reformed = 18}, .slope = SLOPE_ALMOST_EVERYWHERE,
-                    .dangers = {{DANGER_NONE}}},
+    [REDUCE_MIN] = {EXTREME_ROW("ReduceMin"), .flags = OP_NAN_UNSAID, .range = {RANGE_LIKE_INPUTS},
+                    .factors = {FACTORS_SUM}, .history = {.same_since = 1, .reformed = 18},
+                    .slope = SLOPE_ALMOST_EVERYWHERE, .dangers = {{DANGER_NONE}}},
     [REDUCE_PROD] = {ROW("ReduceProd", params), .range = {RANGE_PRODUCT, .wants = {-2, 2}},
                      .factors = {FACTORS_NONE}, .history = {.same_since = 1, .reformed = 18},
                      .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
