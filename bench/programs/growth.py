@@ -23,7 +23,8 @@ SIZES = {"nodes": (10, 100, 1000, 10000), "weights": (1 * MB, 8 * MB, 64 * MB, 5
 QUICK = {"nodes": (10, 40, 160), "weights": (1 * MB, 4 * MB), "samples": (1, 10, 100)}
 COMMANDS = "compare", "localize", "check", "reduce", "decode"
 # What is above linear, or is expected to be, and why; nothing else may be.
-NAMED = {}
+LOADS = "the engine's, which loads a model with all values as outputs: 88 % of 10,000 nodes"
+NAMED = {("compare", "nodes"): LOADS, ("localize", "nodes"): LOADS}
 
 
 class Network:
@@ -104,7 +105,11 @@ def command_of(assay, word, axis, size, folder):
         if old.is_file():
             old.unlink()
     make = language if word == "decode" else network
-    make(model, **({axis: size} if axis != "samples" else {}))
+    child = os.fork()  # what it takes to make the model must not count: a child's largest size begins with that of its parent
+    if not child:
+        make(model, **({axis: size} if axis != "samples" else {}))
+        os._exit(0)
+    os.waitpid(child, 0)
     base = [assay, word, str(model), "-e", FAULTY if word == "reduce" else ENGINE, "--deadline", "1000"]
     if word == "decode":
         return base + ["--prompt", "3,17,4", "--steps", str(size if axis == "samples" else 2)]
