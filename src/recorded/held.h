@@ -21,7 +21,11 @@ struct axes {
  */
 struct held held_against(const struct bounded *reference, const struct tensor *recorded,
                          const struct axes *axes, double rounded, bool quick);
+/* Nothing speaks against it; whether any element was compared is another matter. */
 bool held_agrees(const struct held *held);
+
+/* What a number of that size loses when it is stored in a type of floats. */
+double held_stored(enum dtype type, double size);
 
 /* Looks for an order of axes in which the recording agrees; false when there is none but its own. */
 bool held_layout(const struct bounded *reference, const struct tensor *recorded, double rounded,

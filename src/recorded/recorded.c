@@ -197,7 +197,8 @@ static bool other_value(struct recorded *recorded, struct scene *scene)
     if (!scene_values(scene, scene->data, names, count, &values, NULL))
         for (size_t i = 0; i < count; i++) {
             struct held held = {0};
-            if (found == SIZE_MAX && values[i].kind == BOUNDED_TENSOR && dtype_is_real(values[i].type))
+            if (found == SIZE_MAX && values[i].kind == BOUNDED_TENSOR && dtype_is_real(values[i].type) &&
+                !text_equal(names[i], scene->recording->values[first].value))
                 held = held_against(&values[i], &own->got, NULL, scene->options->rounded, true);
             if (held_agrees(&held) && held.compared)
                 found = i;
@@ -414,20 +415,50 @@ static void keep_looks(struct recorded *recorded, const struct scene *scene)
     }
 }
 
-static int judge_sample(struct recorded *recorded, struct scene *scene, size_t sample, struct error *err)
+/* Whether what the inputs' bounds do not tell of is right on the recorded values before it. */
+static bool rest_agrees(const struct scene *scene)
 {
-    if (scene_judge(scene, sample, err))
-        return -1;
-    if (scene_agrees(scene) && !any_compared(scene))
+    for (size_t i = 0; i < scene->count; i++)
+        if (!scene->values[i].held.compared && !held_agrees(&scene->values[i].held_alone))
+            return false;
+    return true;
+}
+
+/* A value of which nothing could be judged either way; the number of values: there is none. */
+static size_t first_unjudged(const struct scene *scene)
+{
+    size_t i = 0;
+    while (i < scene->count && (scene->values[i].held.compared || scene->values[i].held_alone.compared ||
+                                !scene->values[i].whole.count))
+        i++;
+    return i;
+}
+
+static void say_agrees(struct recorded *recorded, const struct scene *scene)
+{
+    size_t unjudged = first_unjudged(scene);
+    if (!any_compared(scene))
         say(recorded, RECORDED_UNJUDGED, 0,
             "no number of the recording could be judged: none has a bound on this data");
-    else if (scene_agrees(scene) && !say_layout(recorded, scene))
+    else if (unjudged < scene->count)
+        say(recorded, RECORDED_UNJUDGED, unjudged,
+            "nothing speaks against the recording, but no number of its %s could be judged",
+            scene->recording->values[unjudged].name);
+    else if (!say_layout(recorded, scene))
         say(recorded, RECORDED_AGREES, 0, "the recording is what the model gives, within rounding%s%s",
             scene->precision ? " of " : "", scene->precision ? precision_name(scene->precision) : "");
-    if (scene_judge_alone(scene, err))
+}
+
+static int judge_sample(struct recorded *recorded, struct scene *scene, size_t sample, struct error *err)
+{
+    if (scene_judge(scene, sample, err) || scene_judge_alone(scene, err))
         return -1;
     if (!scene_agrees(scene))
         explain(recorded, scene);
+    else if (rest_agrees(scene))
+        say_agrees(recorded, scene);
+    else
+        blame_layer(recorded, scene);
     return 0;
 }
 

@@ -7,12 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum way { WAY_WHOLE, WAY_ALONE, WAY_QUICK };
+enum way { WAY_WHOLE, WAY_TIGHT, WAY_ALONE, WAY_QUICK };
 
 /* A run of the reference that looks at recorded values as they come. */
 struct pass {
     struct scene *scene;
     enum way way;
+    size_t compared; /* numbers, with WAY_QUICK */
 };
 
 void scene_init(struct scene *scene, const struct model *model, const struct dump *recording,
@@ -86,11 +87,12 @@ static void look(const struct scene *scene, struct scene_value *own)
 /* What a recording in a narrower type, or with few digits, leaves open of the numbers themselves. */
 static void blur(struct bounded *value, enum dtype stored, double rounded)
 {
-    double unit = dtype_is_float(stored) && dtype_is_float(value->type) ? unit_of(stored) : 0;
-    if (unit <= unit_of(value->type) && !(rounded > 0))
+    bool narrow =
+        dtype_is_float(stored) && dtype_is_float(value->type) && unit_of(stored) > unit_of(value->type);
+    if (!narrow && !(rounded > 0))
         return;
     for (size_t i = 0; i < value->count; i++) {
-        double lost = unit * fabs((double)value->value[i]) + rounded;
+        double lost = rounded + (narrow ? held_stored(stored, fabs((double)value->value[i])) : 0);
         if (isfinite(lost))
             bounded_set(value, i, value->value[i], lost, lost / 3);
     }
@@ -118,26 +120,30 @@ static int replace(const struct scene *scene, const struct scene_value *own, str
 }
 
 /* Stops the run at the first value that the recording does not have so. */
-static int compare(const struct scene *scene, const struct scene_value *own, const struct bounded *value,
+static int compare(struct pass *pass, const struct scene_value *own, const struct bounded *value,
                    struct error *err)
 {
+    const struct scene *scene = pass->scene;
     struct axes axes;
     double rounded = scene->options->rounded;
     struct held held = {0};
     if (own->have)
         held = held_against(value, &own->got, own->turned ? &own->layout : NULL, rounded, true);
     if (own->have && !held_agrees(&held) && held_layout(value, &own->got, rounded, &axes))
-        return 0;
+        held = held_against(value, &own->got, &axes, rounded, true);
+    pass->compared += held.compared;
     return held_agrees(&held) ? 0 : error_set(err, ERROR_INVALID, "not as recorded");
 }
 
-static int see_one(const struct pass *pass, size_t number, const struct bounded *value, struct error *err)
+static int see_one(struct pass *pass, size_t number, const struct bounded *value, struct error *err)
 {
     struct scene_value *own = &pass->scene->values[number];
     fetch(pass->scene, number, value);
     if (pass->way == WAY_QUICK)
-        return compare(pass->scene, own, value, err);
-    struct bounded *kept = pass->way == WAY_WHOLE ? &own->whole : &own->alone;
+        return compare(pass, own, value, err);
+    if (pass->way == WAY_TIGHT && own->held.compared)
+        return 0;
+    struct bounded *kept = pass->way == WAY_ALONE ? &own->alone : &own->whole;
     bounded_release(kept);
     return bounded_copy(kept, value, err);
 }
@@ -145,7 +151,7 @@ static int see_one(const struct pass *pass, size_t number, const struct bounded 
 /* A value may have been recorded under several names, which stand side by side; the first takes its place. */
 static int see(void *context, const char *name, struct bounded *value, struct error *err)
 {
-    const struct pass *pass = context;
+    struct pass *pass = context;
     const struct recorded_value *values = pass->scene->recording->values;
     size_t first;
     if (!map_get(&pass->scene->numbers, name, &first) || value->kind != BOUNDED_TENSOR)
@@ -157,9 +163,9 @@ static int see(void *context, const char *name, struct bounded *value, struct er
 }
 
 static int run(struct scene *scene, enum way way, bool loose, const struct value *data,
-               enum precision precision, struct error *err)
+               enum precision precision, size_t *compared, struct error *err)
 {
-    struct pass pass = {scene, way};
+    struct pass pass = {.scene = scene, .way = way};
     struct evaluate_options options = {
         .loose = loose, .containers = true, .precision = precision, .given = see, .context = &pass};
     struct evaluator *evaluator;
@@ -172,20 +178,27 @@ static int run(struct scene *scene, enum way way, bool loose, const struct value
     for (size_t i = 0; i < count; i++)
         bounded_release(&results[i]);
     free(results);
+    *compared = pass.compared;
     return status;
 }
 
 /* Bounds that allow for nodes computed as one, but where shapes depend on values. */
 static int run_either(struct scene *scene, enum way way, const struct value *data, struct error *err)
 {
-    return run(scene, way, true, data, scene->precision, NULL)
-               ? run(scene, way, false, data, scene->precision, err)
+    size_t compared;
+    return run(scene, way, true, data, scene->precision, &compared, NULL)
+               ? run(scene, way, false, data, scene->precision, &compared, err)
                : 0;
 }
 
 bool scene_agrees_with(struct scene *scene, const struct value *data, enum precision precision)
 {
-    return !run(scene, WAY_QUICK, true, data, precision, NULL);
+    size_t compared;
+    if (run(scene, WAY_QUICK, true, data, precision, &compared, NULL))
+        return false;
+    if (compared)
+        return true;
+    return !run(scene, WAY_QUICK, false, data, precision, &compared, NULL) && compared;
 }
 
 /* Recorded inputs are held against the data. */
@@ -208,6 +221,29 @@ static int look_at_inputs(struct scene *scene, struct error *err)
     return 0;
 }
 
+static void look_at_values(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++)
+        if (!scene->recording->values[i].input)
+            look(scene, &scene->values[i]);
+}
+
+/* In deep models the bounds that allow for fusing may be infinite where those of each node by itself are not.
+ */
+static int judge_tightly(struct scene *scene, struct error *err)
+{
+    bool needed = false;
+    size_t compared;
+    for (size_t i = 0; i < scene->count; i++)
+        needed |= scene->values[i].have && scene->values[i].held.open && !scene->values[i].held.compared;
+    if (!needed)
+        return 0;
+    if (run(scene, WAY_TIGHT, false, scene->data, scene->precision, &compared, err))
+        return -1;
+    look_at_values(scene);
+    return 0;
+}
+
 int scene_judge(struct scene *scene, size_t sample, struct error *err)
 {
     drop_sample(scene);
@@ -216,10 +252,8 @@ int scene_judge(struct scene *scene, size_t sample, struct error *err)
         return -1;
     if (look_at_inputs(scene, err) || run_either(scene, WAY_WHOLE, scene->data, err))
         return -1;
-    for (size_t i = 0; i < scene->count; i++)
-        if (!scene->recording->values[i].input)
-            look(scene, &scene->values[i]);
-    return 0;
+    look_at_values(scene);
+    return judge_tightly(scene, err);
 }
 
 bool scene_agrees(const struct scene *scene)
@@ -240,6 +274,8 @@ int scene_judge_alone(struct scene *scene, struct error *err)
         if (own->have && !scene->recording->values[i].input)
             own->held_alone = held_against(&own->alone, &own->got, own->turned ? &own->layout : NULL,
                                            scene->options->rounded, false);
+        if (!own->held_alone.compared && own->held_alone.same_count)
+            own->held_alone = own->held;
     }
     return 0;
 }
