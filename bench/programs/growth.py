@@ -23,8 +23,7 @@ SIZES = {"nodes": (10, 100, 1000, 10000), "weights": (1 * MB, 8 * MB, 64 * MB, 5
 QUICK = {"nodes": (10, 40, 160), "weights": (1 * MB, 4 * MB), "samples": (1, 10, 100)}
 COMMANDS = "compare", "localize", "check", "reduce", "decode"
 # What is above linear, or is expected to be, and why; nothing else may be.
-LOADS = "the engine's, which loads a model with all values as outputs: 88 % of 10,000 nodes"
-NAMED = {("compare", "nodes"): LOADS, ("localize", "nodes"): LOADS}
+NAMED = {("compare", "nodes"): "88 % is the engine's, which loads 10,000 nodes with all values as outputs"}
 
 
 class Network:
