@@ -7,8 +7,10 @@
 #include "patch.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The buffer of sums is not cleared between two runs of a session. */
 static int sum_not_cleared(const struct fault_scene *scene, struct op_call *call)
@@ -97,6 +99,95 @@ static int bound_output_short(const struct fault_scene *scene, struct op_call *c
     if (call->op->eval(call))
         return -1;
     last_to_zero(&call->outputs[0], scene->bound && out && out->is_output ? 1 : 0);
+    return 0;
+}
+
+/* The last element of a larger output is what was in its memory before. */
+static int tail_unwritten(const struct fault_scene *scene, struct op_call *call)
+{
+    enum { VECTOR = 8 };
+    (void)scene;
+    if (call->op->eval(call))
+        return -1;
+    struct bounded *out = &call->outputs[0];
+    if (!out->value || out->count <= VECTOR || !dtype_is_float(out->type))
+        return 0;
+    struct bounded heap;
+    bounded_init(&heap);
+    if (bounded_copy(&heap, out, call->err))
+        return -1;
+    fill_from_heap(&heap);
+    out->value[out->count - 1] = heap.value[out->count - 1];
+    bounded_release(&heap);
+    return 0;
+}
+
+/* Moves an element by so many units in the last place of a float32, as another order of the terms of its sum
+ * may. */
+static void move_last_bits(struct bounded *out, size_t element, int units)
+{
+    float value = (float)out->value[element];
+    for (int i = 0; i < units && isfinite(value); i++)
+        value = nextafterf(value, 0);
+    out->value[element] = value;
+}
+
+static bool has_sums(const struct bounded *out)
+{
+    return out->value && out->type == DTYPE_FLOAT;
+}
+
+static int threads_by_arrival(const struct fault_scene *scene, struct op_call *call)
+{
+    struct timespec now;
+    struct bounded *out = &call->outputs[0];
+    if (call->op->eval(call))
+        return -1;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    size_t late = out->count ? (size_t)(now.tv_nsec / 100) % out->count : 0;
+    if (has_sums(out) && out->count && scene->threads > 1)
+        move_last_bits(out, late, 1);
+    return 0;
+}
+
+/* The bits of an address that the system chooses anew for each process. */
+static int addresses(const struct fault_scene *scene, struct op_call *call)
+{
+    enum { PAGE_BITS = 12, WAYS = 4 };
+    struct bounded *out = &call->outputs[0];
+    int units = (int)((uintptr_t)scene->memory >> PAGE_BITS & (WAYS - 1));
+    if (call->op->eval(call))
+        return -1;
+    for (size_t i = 0; has_sums(out) && i < out->count; i++)
+        move_last_bits(out, i, units);
+    return 0;
+}
+
+/* Rows that a kernel for blocks of four rows takes are summed in another order than those left over. */
+static int rows_in_blocks(const struct fault_scene *scene, struct op_call *call)
+{
+    enum { BLOCK = 4 };
+    struct bounded *out = &call->outputs[0];
+    (void)scene;
+    if (call->op->eval(call))
+        return -1;
+    int64_t rows = out->shape.rank ? out->shape.dims[0] : 0;
+    for (size_t i = 0; has_sums(out) && rows && i < out->count; i++)
+        if ((int64_t)(i / (out->count / (size_t)rows)) < rows / BLOCK * BLOCK)
+            move_last_bits(out, i, 1);
+    return 0;
+}
+
+/* The kernel is chosen by the size of the batch, and all its rows are summed in that kernel's order. */
+static int kernel_by_batch(const struct fault_scene *scene, struct op_call *call)
+{
+    struct bounded *out = &call->outputs[0];
+    (void)scene;
+    if (call->op->eval(call))
+        return -1;
+    int64_t rows = out->shape.rank ? out->shape.dims[0] : 0;
+    for (size_t i = 0; has_sums(out) && i < out->count; i++)
+        move_last_bits(out, i, (int)(rows % 3));
     return 0;
 }
 
@@ -193,6 +284,37 @@ const struct fault faults_running[] = {
      .parameter = "(past contents of memory)",
      .summary = "with negative pads the output is memory that nobody wrote",
      .eval = crop_unwritten},
+    {.name = "tail-unwritten",
+     .paper = "rules",
+     .operators = "any",
+     .parameter = "(past contents of memory)",
+     .summary = "the last element of an output of more than 8 elements is memory that nobody wrote",
+     .eval = tail_unwritten},
+    {.name = "threads-by-arrival",
+     .paper = "rules",
+     .operators = "MatMul|Gemm|Conv|ReduceSum|ReduceMean",
+     .parameter = "(threads > 1)",
+     .summary = "parts of a sum are added as threads finish: one element differs within rounding, by chance",
+     .eval = threads_by_arrival},
+    {.name = "addresses",
+     .paper = "rules",
+     .operators = "MatMul|Gemm|Conv|ReduceSum|ReduceMean",
+     .parameter = "(addresses)",
+     .summary =
+         "the order of a sum hangs on where in memory it lies: within rounding, another in each process",
+     .eval = addresses},
+    {.name = "rows-in-blocks",
+     .paper = "rules",
+     .operators = "MatMul|Gemm|Conv",
+     .parameter = "(place in the batch)",
+     .summary = "rows in blocks of four are summed in another order than those left over: within rounding",
+     .eval = rows_in_blocks},
+    {.name = "kernel-by-batch",
+     .paper = "rules",
+     .operators = "MatMul|Gemm|Conv",
+     .parameter = "(size of the batch)",
+     .summary = "sums are ordered by a kernel that is chosen by the size of the batch: within rounding",
+     .eval = kernel_by_batch},
     {.name = "threads-tail",
      .paper = "rules",
      .operators = "any",

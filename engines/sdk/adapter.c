@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "guard.h"
+#include "guarded_inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -445,16 +446,16 @@ bool adapter_wants(const struct adapter_gradient *request, const char *name)
 }
 
 static int call_gradient(struct session *session, const struct wire_message *message,
-                         struct adapter_outputs *outputs)
+                         const struct value *values, struct adapter_outputs *outputs)
 {
     const struct adapter *adapter = session->adapter;
     const Assay__Gradient *asked = message->request->gradient;
     if (!adapter->gradient)
         return adapter_fail(&session->call, ADAPTER_UNSUPPORTED, "%s has no gradients", adapter->name);
     struct adapter_gradient request = {
-        .inputs = message->values,
+        .inputs = values,
         .n_inputs = asked->n_inputs,
-        .upstream = message->values ? message->values + asked->n_inputs : NULL,
+        .upstream = values ? values + asked->n_inputs : NULL,
         .n_upstream = asked->n_output_gradients,
         .wanted = asked->wanted,
         .n_wanted = asked->n_wanted,
@@ -463,16 +464,22 @@ static int call_gradient(struct session *session, const struct wire_message *mes
     return adapter->gradient(&session->call, &request, outputs);
 }
 
+/* `guarded` gets the inputs where they are guarded; they are released when the outputs have been. */
 static int call_run(struct session *session, const struct wire_message *message,
-                    struct adapter_outputs *outputs)
+                    struct guarded_inputs *guarded, struct adapter_outputs *outputs)
 {
     const struct adapter *adapter = session->adapter;
+    const struct value *values = message->values;
     if (!session->loaded)
         return adapter_fail(&session->call, ADAPTER_FAILED, "no model is loaded");
+    if (guarded_inputs_wanted()) {
+        if (guarded_inputs_make(guarded, values, message->count))
+            return adapter_fail(&session->call, ADAPTER_AT_FAULT, "no memory for inputs between guards");
+        values = guarded->values;
+    }
     if (message->request->verb_case == ASSAY__REQUEST__VERB_RUN)
-        return adapter->run(&session->call, message->values, message->count, message->request->run->bounds,
-                            outputs);
-    return call_gradient(session, message, outputs);
+        return adapter->run(&session->call, values, message->count, message->request->run->bounds, outputs);
+    return call_gradient(session, message, values, outputs);
 }
 
 static void put_outputs(struct session *session, const struct wire_message *message,
@@ -490,10 +497,11 @@ static void put_outputs(struct session *session, const struct wire_message *mess
 static int do_run(struct session *session, const struct wire_message *message)
 {
     struct adapter_outputs outputs = {0};
+    struct guarded_inputs guarded = {0};
     uint64_t id = message->request->id;
     set_tracing(session, adapter_traces(&session->call));
     begin_call(session);
-    int failed = call_run(session, message, &outputs);
+    int failed = call_run(session, message, &guarded, &outputs);
     end_call(session);
     if (failed)
         reply_error(session, id, ASSAY__ERROR__STAGE__RUN);
@@ -502,6 +510,7 @@ static int do_run(struct session *session, const struct wire_message *message)
     int result =
         send_replies(session); /* before the outputs go: large ones are written from where they are */
     adapter_outputs_release(&outputs);
+    guarded_inputs_release(&guarded);
     return result;
 }
 

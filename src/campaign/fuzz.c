@@ -59,8 +59,8 @@ static char *describe(const struct fuzz_options *options)
     if (s->only_blocks)
         str_printf(&text, ", only blocks %s", s->only_blocks);
     if (s->rules_share > 0)
-        str_printf(&text, ", rules %s, share %g, depth %zu", s->rules.rules ? s->rules.rules : "all",
-                   s->rules_share, s->rules_depth);
+        str_printf(&text, ", %s %s, share %g, depth %zu", s->rules.bytes ? "bytes by rules" : "rules",
+                   s->rules.rules ? s->rules.rules : "all", s->rules_share, s->rules_depth);
     if (s->method)
         str_printf(&text, ", method %s", s->method);
     recipe_options(&text, &s->generate);

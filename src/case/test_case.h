@@ -30,7 +30,8 @@ enum relation {
 /* Which rows (places along the first axis) of the outputs answer the original case. */
 enum rows {
     ROWS_ALL = 0,
-    ROWS_FIRST,    /* the first ones: the inputs have further rows */
+    ROWS_FIRST,    /* the first ones: the inputs have further rows, or fewer */
+    ROWS_LAST,     /* the last ones: the inputs have further rows before them */
     ROWS_REVERSED, /* all, in reverse order */
 };
 
@@ -49,8 +50,12 @@ struct equivalence {
     /* How it is run, when not like the original: */
     char *knobs;  /* owned; "opt=none,threads=4", added to the engine's label; "": none */
     bool fresh;   /* in a new process */
-    bool again;   /* twice in one session; the second answer counts */
+    int again;    /* so many times more in one session; the first answer counts */
+    int others;   /* so many other, generated cases are run in the same process just before it */
     bool by_path; /* as a file, with weights in another file beside it */
+    /* What is held against what: */
+    bool bytes;  /* with RELATION_BITS: every byte counts, also where rounding explains the difference */
+    bool memory; /* the contents of memory that nobody wrote are other ones; `knobs` has KNOB_PERTURB */
 };
 
 /* Who says that ONNX forbids a model, the most certain first. */

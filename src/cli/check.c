@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "campaign/follow_up.h"
+#include "cli/check_determinism.h"
 #include "cli/common.h"
 #include "report/answer.h"
 #include "report/fault_map.h"
@@ -20,7 +21,8 @@ struct settings {
     const char *rules, *without, *bundle;
     long long sites, depth, combined;
     double seconds, rtol, atol;
-    bool all, kernels;
+    bool all, kernels, determinism;
+    long long threads;
     const char *known;
     bool no_known;
 };
@@ -29,23 +31,38 @@ struct settings {
 struct checked {
     const char *path;
     struct check check;
-    char *described; /* the samples in words */
+    struct determinism determinism; /* what is asked with --determinism, in place of the above */
+    char *described;                /* the samples in words */
 };
 
 /* --- Running --- */
 
-static int check_sample(struct check *check, const struct test_case *model, const struct inputs *inputs,
-                        size_t sample, const struct check_options *options, struct error *err)
+/* The verdict on an engine that calls the model or its inputs invalid, as the reference does. */
+static const struct verdict *find_invalid(const struct checked *entry)
 {
+    for (size_t i = 0; i < entry->check.n_engines; i++)
+        if (entry->check.engines[i].origin.invalid)
+            return &entry->check.engines[i].origin;
+    for (size_t i = 0; i < entry->determinism.n_engines; i++)
+        if (entry->determinism.engines[i].origin.invalid)
+            return &entry->determinism.engines[i].origin;
+    return NULL;
+}
+
+static int check_sample(struct checked *entry, const struct test_case *model, const struct inputs *inputs,
+                        size_t sample, const struct check_options *options,
+                        const struct determinism_options *determinism, struct error *err)
+{
+    const struct verdict *invalid = NULL;
     struct test_case *test = test_case_same_model(model);
     test_case_set_name(test, model->name);
     int status = inputs_get(inputs, sample, &test->inputs, err);
     test->n_inputs = status ? 0 : inputs->count;
     if (status == 0)
-        status = check_run(check, test, options, err);
-    for (size_t i = 0; status == 0 && i < check->n_engines; i++)
-        if (check->engines[i].origin.invalid)
-            status = inputs_invalid(inputs, sample, check->engines[i].origin.text, err);
+        status = determinism ? determinism_run(&entry->determinism, test, determinism, err)
+                             : check_run(&entry->check, test, options, err);
+    if (status == 0 && (invalid = find_invalid(entry)))
+        status = inputs_invalid(inputs, sample, invalid->text, err);
     test_case_free(test);
     return status;
 }
@@ -85,6 +102,13 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         .seconds = settings->seconds,
         .progress = true,
     };
+    struct determinism_options determinism = {
+        .panel = &session->panel,
+        .registry = session->registry,
+        .choice = *choice,
+        .threads = (int)settings->threads,
+        .progress = true,
+    };
     if (model_open(&model, entry->path, err))
         return -1;
     struct test_case *test = test_case_new(model);
@@ -97,7 +121,8 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         entry->described = str_detach(&text);
     }
     for (size_t i = 0; status == 0 && i < inputs.samples; i++)
-        status = check_sample(&entry->check, test, &inputs, i, &options, err);
+        status =
+            check_sample(entry, test, &inputs, i, &options, settings->determinism ? &determinism : NULL, err);
     inputs_release(&inputs);
     test_case_free(test);
     return status ? error_prefix(err, "%s", entry->path) : 0;
@@ -119,8 +144,16 @@ static int look_at_model(const char *path, const struct settings *settings, stru
 
 /* --- What it means for the exit status --- */
 
+static struct determinism_entry determinism_of(const struct checked *entry)
+{
+    return (struct determinism_entry){entry->path, entry->described, &entry->determinism};
+}
+
 static void stand(const struct checked *entry, const char *const *labels, struct standing *standing)
 {
+    struct determinism_entry determinism = determinism_of(entry);
+    if (entry->determinism.engines)
+        determinism_stand(&determinism, labels, standing);
     for (size_t i = 0; i < entry->check.n_engines; i++) {
         const struct check_engine *engine = &entry->check.engines[i];
         if (engine->answers[CHECK_CHANGED] || engine->answers[CHECK_WRONG] ||
@@ -165,6 +198,11 @@ static void add_answer(const struct checked *entry, const char *const *labels, c
                        struct str *out)
 {
     const struct check *check = &entry->check;
+    struct determinism_entry determinism = determinism_of(entry);
+    if (entry->determinism.engines) {
+        determinism_answer_add(&determinism, labels, between, out);
+        return;
+    }
     struct answer_part *parts = memory_zeroed(check->n_engines + 1, sizeof *parts);
     struct standing standing = {0};
     struct str what, evidence;
@@ -315,6 +353,9 @@ static void print_engine(const struct checked *entry, size_t i, const char *labe
 static void print_model(const struct checked *entry, const char *const *labels, struct str *out, bool colour)
 {
     const struct check *check = &entry->check;
+    struct determinism_entry determinism = determinism_of(entry);
+    if (entry->determinism.engines)
+        determinism_print(&determinism, labels, out, colour);
     for (size_t i = 0; i < check->n_engines; i++)
         print_engine(entry, i, labels[i], out, colour);
     if (check->untried)
@@ -406,9 +447,15 @@ static void write_json(const struct checked *entries, size_t count, const struct
     json_array(&json, "models");
     for (size_t m = 0; m < count; m++) {
         const struct check *check = &entries[m].check;
+        struct determinism_entry determinism = determinism_of(&entries[m]);
         json_object(&json, NULL);
         json_string(&json, "model", entries[m].path);
         json_answers(&json, &entries[m], 1, labels);
+        if (entries[m].determinism.engines) {
+            determinism_json(&determinism, labels, &json);
+            json_end(&json);
+            continue;
+        }
         json_int(&json, "samples", (int64_t)check->samples);
         json_int(&json, "rewritings", (int64_t)check->rewritings);
         json_int(&json, "not_tried", (int64_t)check->untried);
@@ -529,6 +576,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = report(entries, words->count, settings, &session, err);
     for (size_t i = 0; i < words->count; i++) {
         check_release(&entries[i].check);
+        determinism_release(&entries[i].determinism);
         free(entries[i].described);
     }
     session_close(&session);
@@ -554,6 +602,11 @@ static const struct cli_option options[] = {
      "how many steps --combine puts together (default 3)"},
     {0, "kernels", OPTION_FLAG, NULL, offsetof(struct settings, kernels),
      "also try settings of the engine that select other kernels, and may round otherwise by intent"},
+    {0, "determinism", OPTION_FLAG, NULL, offsetof(struct settings, determinism),
+     "compare every byte of runs again in one session and process, after other models, with other memory, "
+     "threads and batches"},
+    {0, "threads", OPTION_SEVERAL, "N", offsetof(struct settings, threads),
+     "--determinism: try 1 to N threads (default 4)"},
     {0, "time", OPTION_TIME, "TIME", offsetof(struct settings, seconds),
      "begin no further rewriting after this time, for each sample"},
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct settings, rtol),
@@ -566,7 +619,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct settings defaults = {
-    .inputs = {.seed = 1}, .sites = 10, .depth = 3, .rtol = -1, .atol = -1};
+    .inputs = {.seed = 1}, .sites = 10, .depth = 3, .threads = 4, .rtol = -1, .atol = -1};
 
 const struct command command_check = {
     .name = "check",
@@ -582,9 +635,15 @@ const struct command command_check = {
         "each\n"
         "form by itself; elsewhere, and with --no-reference, the published tolerance does, and what exceeds "
         "it\n"
-        "is only suspect. docs/rules.md explains the rules.\n",
+        "is only suspect. docs/rules.md explains the rules.\n"
+        "With --determinism every engine is asked whether it computes the same bytes each time, whatever "
+        "ran\n"
+        "before, lies in memory, or stands beside a sample in the batch; where it does not, the answer says "
+        "at\n"
+        "which node it begins, whether rounding explains it, and what it hangs on.\n",
     .examples = "  assay check model.onnx -e onnxruntime\n"
                 "  assay check model.onnx -e onnxruntime@1.12.0 --no-reference --bundle finding/\n"
+                "  assay check model.onnx -e torch --determinism --threads 8\n"
                 "  assay check model.onnx -e opencv --rules auto-pad,identity --all\n"
                 "  assay check model.onnx -e onnxruntime -e torch --combine 500 --depth 4 --time 10m\n",
     .options = options,

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const struct command command_fuzz;
@@ -20,7 +21,7 @@ struct settings {
     uint64_t seed;
     int strategy;
     const char *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif, *method;
-    double rules_share;
+    double rules_share, determinism;
     long long rules_depth;
     bool gradients, no_known, no_probe, no_reduce, metrics;
     struct fuzz_shared_options shared;
@@ -31,7 +32,7 @@ static const char *const agreed[] = {
     "engine",   "no-reference", "second-opinion", "deadline",    "memory",    "count",
     "seed",     "strategy",     "blocks",         "only-blocks", "ops",       "opset",
     "types",    "rules",        "rules-share",    "rules-depth", "gradients", "method-options",
-    "no-known", "no-probe",     "no-reduce",      NULL};
+    "no-known", "no-probe",     "no-reduce",      "determinism", NULL};
 
 /* A list of element types as the user writes them; NULL: none. */
 static int read_types(const char *list, dtype_set *types, struct error *err)
@@ -54,17 +55,24 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
                 struct session *session, struct error *err)
 {
     dtype_set types = 0;
+    bool bytes = settings->determinism > 0;
     if (read_types(settings->types, &types, err))
         return -1;
+    char *determinism = rule_choice_determinism();
     struct fuzz_options options = {
         .source = {.seed = settings->seed,
                    .strategy = (enum fuzz_strategy[]){FUZZ_MCTS, FUZZ_RANDOM, FUZZ_YIELD}[settings->strategy],
                    .blocks = (size_t)settings->blocks,
                    .only_blocks = settings->only_blocks,
                    .redraw = true,
-                   .rules_share = settings->rules ? settings->rules_share : 0,
+                   .rules_share = bytes             ? settings->determinism
+                                  : settings->rules ? settings->rules_share
+                                                    : 0,
                    .rules_depth = (size_t)settings->rules_depth,
-                   .rules = {.rules = settings->rules && *settings->rules ? settings->rules : NULL},
+                   .rules = {.rules = bytes                                 ? determinism
+                                      : settings->rules && *settings->rules ? settings->rules
+                                                                            : NULL,
+                             .bytes = bytes},
                    .generate = {.ops = settings->ops,
                                 .opset = (int)settings->opset,
                                 .types = types,
@@ -77,10 +85,12 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         .reduce = !settings->no_reduce,
         .shared = shared,
     };
-    if (method_options_read(&options.source, settings->method, err))
-        return -1;
     struct campaign_wanted wanted = {settings->junit, settings->sarif, settings->metrics};
-    return campaign_run(&options, &settings->common, &wanted, session, err);
+    int status = method_options_read(&options.source, settings->method, err);
+    if (status == 0)
+        status = campaign_run(&options, &settings->common, &wanted, session, err);
+    free(determinism);
+    return status;
 }
 
 /* A row for each engine; `form` says which of two equivalent cases it is about, "" where there is one. */
@@ -190,6 +200,11 @@ static int check_cases(const struct settings *settings, struct error *err)
 {
     if (settings->rules && settings->gradients)
         return error_set(err, ERROR_USAGE, "--gradients and --rules exclude each other");
+    if (settings->determinism > 0 && (settings->rules || settings->gradients))
+        return error_set(err, ERROR_USAGE, "--determinism excludes --rules and --gradients");
+    if (settings->determinism > 1)
+        return error_set(err, ERROR_USAGE, "--determinism takes a number from 0 to 1, not %g",
+                         settings->determinism);
     if (settings->rules && settings->rules_share > 1)
         return error_set(err, ERROR_USAGE, "--rules-share takes a number from 0 to 1, not %g",
                          settings->rules_share);
@@ -258,6 +273,9 @@ static const struct cli_option options[] = {
      "the part of the cases that is rewritten (default 0.3)"},
     {0, "rules-depth", OPTION_SEVERAL, "N", offsetof(struct settings, rules_depth),
      "apply up to N rules in a row (default 1)"},
+    {0, "determinism", OPTION_NUMBER, "SHARE", offsetof(struct settings, determinism),
+     "ask of this part of the cases whether engines give the same bytes again, with other memory, after "
+     "other models ..."},
     {0, "gradients", OPTION_FLAG, NULL, offsetof(struct settings, gradients),
      "judge the gradients of the models by their inputs and parameters, in place of their outputs"},
     COMMON_KNOWN(struct settings),
@@ -308,6 +326,7 @@ const struct command command_fuzz = {
                 "  assay fuzz -e onnxruntime --only-blocks 'Reduce*,attention,conv-*' --time 10m -o some\n"
                 "  assay fuzz -e onnxruntime --known ours.ini --time 1h -o night --junit night.xml\n"
                 "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"
+                "  assay fuzz -e onnxruntime -e torch --determinism 0.5 --time 10m -o bytes\n"
                 "  assay fuzz -e torch -e onednn -e dlib --gradients --time 30m -o gradients\n"
                 "  assay fuzz -e onnxruntime -e torch --db postgresql://host/assay --campaign night\n"
                 "  assay fuzz --db postgresql://host/assay --campaign night --time 8h\n"

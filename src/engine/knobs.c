@@ -60,7 +60,7 @@ char *knobs_kernels(struct arena *arena, const struct engine_spec *spec, const A
             texts[count++] = arena_printf(arena, "%s=%s", spec->knob_names[i], spec->knob_values[i]);
     }
     for (size_t i = 0; i < n_hidden; i++)
-        if (!text_starts(spec->hidden_knobs[i], KNOB_PERTURB "="))
+        if (!knob_is_everyones(spec->hidden_knobs[i], strcspn(spec->hidden_knobs[i], "=")))
             texts[count++] = arena_strdup(arena, spec->hidden_knobs[i]);
     qsort(texts, count, sizeof *texts, compare_texts);
     struct str all;

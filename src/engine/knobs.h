@@ -5,7 +5,7 @@
  * Two engines of one release that select the same kernels have the same operators and types, whatever they do
  * to the graph and however they schedule it. So neither may call unsupported what the other runs. Nothing
  * follows between engines that select different kernels. A knob whose kind the engine does not declare, or
- * that is passed as an environment variable, counts as selecting kernels; perturb does not.
+ * that is passed as an environment variable, counts as selecting kernels; those of every engine do not.
  */
 #ifndef ENGINE_KNOBS_H
 #define ENGINE_KNOBS_H

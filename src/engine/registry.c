@@ -426,21 +426,58 @@ static const char *knob_variable(const struct entry *entry, const char *knob)
     for (size_t i = 0; i < entry->n_knob_variables; i++)
         if (text_equal(entry->knob_variables[i].name, knob))
             return entry->knob_variables[i].value;
-    return text_equal(knob, KNOB_PERTURB) ? "MALLOC_PERTURB_" : NULL;
+    return NULL;
+}
+
+/* The knobs of every engine. A value of NULL: a number from 1 to 255, which is the text itself. */
+static const struct everyones_knob {
+    const char *name, *value, *variable, *text;
+} everyones_knobs[] = {
+    {KNOB_PERTURB, NULL, "MALLOC_PERTURB_", NULL},
+    {"freed", "kept", "GLIBC_TUNABLES",
+     "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=1099511627776:glibc.malloc.tcache_count=0"},
+    {"freed", "returned", NULL, NULL},
+    {"guard", "on", "ASSAY_GUARD", "on"},
+    {"guard", "off", NULL, NULL},
+};
+enum { EVERYONES_KNOBS = sizeof everyones_knobs / sizeof *everyones_knobs };
+
+bool knob_is_everyones(const char *name, size_t length)
+{
+    for (size_t i = 0; i < EVERYONES_KNOBS; i++)
+        if (strlen(everyones_knobs[i].name) == length && memcmp(everyones_knobs[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* What the knob means with this value; NULL when it has no such value. */
+static const struct everyones_knob *everyones_value(const char *name, const char *value)
+{
+    long long number;
+    for (size_t i = 0; i < EVERYONES_KNOBS; i++) {
+        const struct everyones_knob *knob = &everyones_knobs[i];
+        bool means = knob->value ? text_equal(knob->value, value)
+                                 : text_int64(value, &number) && number >= 1 && number <= 255;
+        if (text_equal(knob->name, name) && means)
+            return knob;
+    }
+    return NULL;
 }
 
 static int check_knob(const struct entry *entry, const struct given_label *label, const struct pair *knob,
                       struct error *err)
 {
-    long long pattern;
     const char *source = given_source(label, knob->name, knob->value);
-    if (!text_equal(knob->name, KNOB_PERTURB))
+    if (!knob_is_everyones(knob->name, strlen(knob->name)))
         return source ? declared_knobs_check(entry->profile.knobs, entry->name, knob->name, knob->value,
                                              source, err)
                       : 0;
-    if (text_int64(knob->value, &pattern) && pattern >= 1 && pattern <= 255)
+    if (everyones_value(knob->name, knob->value))
         return 0;
-    return error_set(err, ERROR_USAGE, "the knob perturb takes a number from 1 to 255, not '%.60s'",
+    return error_set(err, ERROR_USAGE, "the knob %s takes %s, not '%.60s'", knob->name,
+                     text_equal(knob->name, KNOB_PERTURB) ? "a number from 1 to 255"
+                     : text_equal(knob->name, "freed")    ? "kept or returned"
+                                                          : "on or off",
                      knob->value);
 }
 
@@ -518,10 +555,14 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
     const char **hidden = arena_array(&registry->arena, count + 1, sizeof *hidden);
     size_t n_hidden = 0;
     for (size_t i = 0; i < count; i++) {
-        const char *variable = knob_variable(entry, pairs[i].name);
-        if (variable) {
-            str_printf(environment, "%s=%s", variable, pairs[i].value);
-            str_append(environment, "", 1);
+        const struct everyones_knob *everyones = everyones_value(pairs[i].name, pairs[i].value);
+        const char *variable = everyones ? everyones->variable : knob_variable(entry, pairs[i].name);
+        if (everyones || variable) {
+            const char *value = everyones && everyones->text ? everyones->text : pairs[i].value;
+            if (variable) {
+                str_printf(environment, "%s=%s", variable, value);
+                str_append(environment, "", 1);
+            }
             hidden[n_hidden++] = arena_printf(&registry->arena, "%s=%s", pairs[i].name, pairs[i].value);
         } else {
             names[spec->knobs] = pairs[i].name;

@@ -35,7 +35,7 @@
  * the user may choose (engine/declared_knobs.h). The other keys declare facts about the engine itself
  * (profile.h); like = NAME copies those of an earlier section.
  *
- * Every engine has the knob `perturb`, which goes to the environment variable MALLOC_PERTURB_.
+ * Every engine has the knobs `perturb`, `freed` and `guard`, which go to environment variables.
  */
 #ifndef ENGINE_REGISTRY_H
 #define ENGINE_REGISTRY_H
@@ -58,8 +58,14 @@ struct registry;
  */
 enum sandbox_mode { SANDBOX_DEFAULT, SANDBOX_STRICT, SANDBOX_OFF };
 
-/* A knob of every engine: memory is filled with this pattern, 1 to 255, when it is allocated and freed. */
+/*
+ * Knobs of every engine, which leave its kernels as they are. perturb=N: memory is filled with a pattern when
+ * it is allocated (the complement of N, 1 to 255) and freed (N). freed=kept: the C library keeps what is
+ * freed, so that large pieces are used again as well. guard=on: inputs lie at the end of memory
+ * (engines/sdk/guarded_inputs.h).
+ */
 #define KNOB_PERTURB "perturb"
+bool knob_is_everyones(const char *name, size_t length);
 
 /* One engine, ready to start. Strings live in the registry. */
 struct engine_spec {

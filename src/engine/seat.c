@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/wrap.h"
 #include "engine/footprint.h"
+#include "tensor/identical.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -383,21 +384,6 @@ static void keep_trace(const struct task *task, struct result *result, const Ass
     wire_read_trace(reply, result->trace);
 }
 
-static bool same_values(const struct result *result, const struct wire_message *message)
-{
-    if (result->count != message->count)
-        return false;
-    for (size_t i = 0; i < message->count; i++) {
-        const struct value *a = &result->outputs[i], *b = &message->values[i];
-        if (a->kind != b->kind || a->count != b->count)
-            return false;
-        for (size_t j = 0; j < a->count; j++)
-            if (!tensor_identical(&a->tensors[j], &b->tensors[j]))
-                return false;
-    }
-    return true;
-}
-
 /* Gradients come back by name, and are kept in the order in which they were asked for; those not asked for,
  * behind. */
 static void order_gradients(const struct job_gradient *gradient, struct wire_message *message)
@@ -419,7 +405,20 @@ static void order_gradients(const struct job_gradient *gradient, struct wire_mes
     }
 }
 
-/* The first run's values are the result; a repeated run's are only compared with them. */
+static void keep_values(struct result *result, struct wire_message *message)
+{
+    values_free(result->outputs, result->count);
+    wire_bounds_free(result->bounds, result->count);
+    result->count = message->count;
+    result->outputs = message->values;
+    result->bounds = message->bounds;
+    message->count = 0;
+    message->values = NULL;
+    message->bounds = NULL;
+}
+
+/* The first run's values are the result; a repeated run's are only compared with them, unless the first that
+ * differ are asked for. */
 static void on_values(struct task *task, struct wire_message *message, int64_t took)
 {
     struct task_result *kept = &task->results[task_set(task)];
@@ -428,20 +427,19 @@ static void on_values(struct task *task, struct wire_message *message, int64_t t
     if (gradient)
         order_gradients(gradient, message);
     if (task_is_repeat(task)) {
-        if (result->outcome == OUTCOME_OK && !same_values(result, message))
-            kept->differ = true;
+        if (kept->differ || result->outcome != OUTCOME_OK ||
+            values_identical(result->outputs, result->count, message->values, message->count))
+            return;
+        kept->differ = true;
+        if (task->job.keep_other)
+            keep_values(result, message);
         return;
     }
     result->outcome = OUTCOME_OK;
     result->stage = STAGE_RUN;
     result->run_ns = took;
     result->gradients = gradient != NULL;
-    result->count = message->count;
-    result->outputs = message->values;
-    result->bounds = message->bounds;
-    message->count = 0;
-    message->values = NULL;
-    message->bounds = NULL;
+    keep_values(result, message);
 }
 
 static void finish_task(struct seat *seat)

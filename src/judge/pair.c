@@ -24,8 +24,8 @@ static bool has_rows(const struct pair *pair, const struct shape *before, const 
 {
     if (pair->rows == ROWS_ALL)
         return true;
-    /* What keeps its size though rows were added is no answer for each row. */
-    bool grows = pair->rows == ROWS_FIRST && pair->rows_after != pair->rows_before;
+    /* What keeps its size though rows were added or taken away is no answer for each row. */
+    bool grows = pair->rows_after != pair->rows_before;
     return before->rank > 0 && before->dims[0] == pair->rows_before && !(grows && shape_equal(before, after));
 }
 
@@ -33,17 +33,27 @@ static bool has_rows(const struct pair *pair, const struct shape *before, const 
 static struct shape shape_after(const struct pair *pair, const struct shape *before)
 {
     struct shape shape = *before;
-    if (pair->rows == ROWS_FIRST)
+    if (pair->rows == ROWS_FIRST || pair->rows == ROWS_LAST)
         shape.dims[0] = pair->rows_after;
     return shape;
+}
+
+/* How many elements of the original, from the first on, the rewritten form has as well. */
+static size_t compared(const struct pair *pair, const struct shape *before, size_t count)
+{
+    if (pair->rows != ROWS_FIRST || pair->rows_after >= pair->rows_before || before->rank < 1)
+        return count;
+    return count / (size_t)before->dims[0] * (size_t)pair->rows_after;
 }
 
 /* Where the rewritten form has element `i` of the original. */
 static size_t place_after(const struct pair *pair, const struct shape *before, size_t count, size_t i)
 {
-    if (pair->rows != ROWS_REVERSED || !count)
+    if (pair->rows == ROWS_ALL || pair->rows == ROWS_FIRST || !count)
         return i;
     size_t row = count / (size_t)before->dims[0];
+    if (pair->rows == ROWS_LAST)
+        return i + (size_t)(pair->rows_after - pair->rows_before) * row;
     return ((size_t)before->dims[0] - 1 - i / row) * row + i % row;
 }
 
@@ -89,7 +99,8 @@ static void join_bounds(struct pair *pair, size_t output, const struct bounded *
 {
     struct pair_bounds *to = &pair->bounds[output];
     struct shape after = shape_after(pair, &a->shape);
-    *to = (struct pair_bounds){.type = a->type, .before = a->shape, .after = b->shape, .count = a->count};
+    *to = (struct pair_bounds){.type = a->type, .before = a->shape, .after = b->shape};
+    to->count = compared(pair, &a->shape, a->count);
     to->compared = has_rows(pair, &a->shape, &b->shape);
     if (!to->compared)
         return;
@@ -98,7 +109,7 @@ static void join_bounds(struct pair *pair, size_t output, const struct bounded *
         return;
     }
     to->allowed = memory_zeroed(a->count + 1, sizeof *to->allowed);
-    for (size_t i = 0; i < a->count; i++) {
+    for (size_t i = 0; i < to->count; i++) {
         to->allowed[i] = allowed_for(a, i, b, place_after(pair, &a->shape, a->count, i));
         if (to->allowed[i] < 0)
             blame_rewriting(pair, pair->outputs[output], "value");
@@ -189,6 +200,7 @@ int pair_open(struct pair *pair, const struct test_case *rewritten, const struct
     *pair = (struct pair){
         .relation = equivalence->relation,
         .rows = equivalence->rows,
+        .bytes = equivalence->bytes,
         .random = rewritten->random || test_case_draws_numbers(equivalence->origin),
         .nothing_new = equivalence->nothing_new,
     };
@@ -327,11 +339,31 @@ static void choose_tolerance(struct comparison *c, const struct tensor *a)
 static void compare_numbers(struct comparison *c, size_t output, const struct tensor *a,
                             const struct tensor *b, const double *allowed)
 {
-    for (size_t i = 0; i < a->count; i++) {
+    size_t count = compared(c->pair, &a->shape, a->count);
+    for (size_t i = 0; i < count; i++) {
         long double x = tensor_get(a, i);
         long double y = tensor_get(b, place_after(c->pair, &a->shape, a->count, i));
         double tolerance = c->by_tolerance && isfinite(y) ? c->floor + c->rtol * (double)fabsl(y) : 0;
         compare_element(c, output, i, x, y, allowed ? allowed[i] : tolerance);
+    }
+}
+
+/* Bytes, as programs that must repeat see them: -0 is not 0, and each NaN is only itself. */
+static void compare_bytes(struct comparison *c, size_t output, const struct tensor *a, const struct tensor *b)
+{
+    struct verdict *verdict = c->verdict;
+    size_t size = dtype_size(a->type), count = compared(c->pair, &a->shape, a->count);
+    if (a->type == DTYPE_STRING)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        size_t place = place_after(c->pair, &a->shape, a->count, i);
+        if (memcmp((const char *)a->data + i * size, (const char *)b->data + place * size, size) == 0 ||
+            verdict->other_bytes++)
+            continue;
+        verdict->bytes_output = output;
+        verdict->bytes_element = i;
+        verdict->bytes_before = tensor_get(a, i);
+        verdict->bytes_after = tensor_get(b, place);
     }
 }
 
@@ -352,7 +384,7 @@ static void compare_by_tolerance(struct comparison *c, size_t output, const stru
     struct tensor x = as_real(a), y = as_real(b);
     if (a->type == DTYPE_STRING) {
         struct metrics_difference difference;
-        if (c->pair->rows == ROWS_REVERSED)
+        if (c->pair->rows != ROWS_ALL)
             return;
         metrics_compare(a, b, &metrics_eagle, &difference);
         c->verdict->total += a->count;
@@ -382,6 +414,7 @@ static void compare_tensors(struct comparison *c, size_t output, const struct te
         return;
     }
     c->by_tolerance = false;
+    compare_bytes(c, output, a, b);
     if (!bounds)
         compare_by_tolerance(c, output, a, b);
     else if (a->type == bounds->type && shape_equal(&a->shape, &bounds->before))
@@ -442,12 +475,38 @@ static void describe_jump(const struct comparison *c)
              c->pair->outputs[c->output], c->element, c->a, c->b);
 }
 
+/* The same work gave other bytes: no reference is needed to call that nondeterministic. */
+static bool must_repeat(const struct comparison *c)
+{
+    return c->pair->bytes && c->pair->relation == RELATION_BITS && c->verdict->other_bytes;
+}
+
+static void describe_bytes(struct verdict *verdict, const char *output)
+{
+    char more[60] = "";
+    if (verdict->other_bytes > 1)
+        snprintf(more, sizeof more, " and %zu more elements", verdict->other_bytes - 1);
+    verdict->of_pair = true;
+    verdict->kind = VERDICT_NONDETERMINISTIC;
+    verdict->output = verdict->bytes_output;
+    verdict->element = verdict->bytes_element;
+    verdict->expected = verdict->bytes_before;
+    verdict->got = verdict->bytes_after;
+    snprintf(verdict->text, sizeof verdict->text,
+             "output %.60s[%zu]%s: the same work gave other bytes, %.9Lg and %.9Lg, within rounding", output,
+             verdict->element, more, verdict->expected, verdict->got);
+}
+
 static void conclude(const struct comparison *c)
 {
     struct verdict *verdict = c->verdict;
     verdict->of_pair = c->form || verdict->wrong || jumps_for_no_reason(c);
-    if (verdict->of_pair) {
-        verdict->kind = c->pair->by_reference ? VERDICT_INCONSISTENT : VERDICT_SUSPECT;
+    if (!verdict->of_pair && must_repeat(c)) {
+        describe_bytes(verdict, c->pair->outputs[verdict->bytes_output]);
+    } else if (verdict->of_pair) {
+        verdict->kind = c->pair->by_reference ? VERDICT_INCONSISTENT
+                        : must_repeat(c)      ? VERDICT_NONDETERMINISTIC
+                                              : VERDICT_SUSPECT;
         if (!c->form && verdict->wrong)
             describe(c);
         else if (!c->form)

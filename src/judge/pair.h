@@ -9,6 +9,10 @@
  * finding, unless the relation is RELATION_BITS: the engine was given the same work, so even what ONNX leaves
  * open must come out the same.
  *
+ * The bytes of both answers are compared as well, and the verdict tells how many elements differ in them
+ * (other_bytes), which is no finding by itself. Where the pair asks for it (bytes) with RELATION_BITS, an
+ * answer that differs within rounding is nondeterministic, and one that differs is so without any reference.
+ *
  * First the reference is held against itself: when its own exact values for the two forms are farther apart
  * than their bounds, the rewriting is at fault and nothing is judged (bad_rewriting).
  *
@@ -27,6 +31,7 @@ struct pair {
     enum relation relation;
     enum rows rows;
     int64_t rows_before, rows_after; /* of the inputs, where `rows` chooses some */
+    bool bytes;                      /* every byte counts, see struct equivalence */
     bool random;                     /* answers differ from run to run: nothing is judged */
     bool invalid;                    /* the reference calls the original invalid: neither is anything then */
     bool nothing_new;                /* an engine that answers the original may not refuse the other form */

@@ -38,10 +38,11 @@ enum verdict_kind {
     VERDICT_ACCEPTED,   /* it answers a model that ONNX forbids (judge_forbidden) */
     VERDICT_INCONSISTENT,     /* another answer to an equivalent model (judge/pair.h) */
     VERDICT_NONDETERMINISTIC, /* a repeated run gave different bytes */
-    VERDICT_NO_ENGINE,        /* it could not be started: trouble, not a finding */
-    VERDICT_ADAPTER,          /* not the engine but its adapter failed: trouble, not a finding */
-    VERDICT_EXPECTATION,      /* it is right; the outputs that the user expects are not those of the model
-                                 (judge/expectation.h): a mistake of the user, not a finding */
+    VERDICT_UNWRITTEN,   /* its answer follows the contents of memory that nobody wrote (trial/trial.h) */
+    VERDICT_NO_ENGINE,   /* it could not be started: trouble, not a finding */
+    VERDICT_ADAPTER,     /* not the engine but its adapter failed: trouble, not a finding */
+    VERDICT_EXPECTATION, /* it is right; the outputs that the user expects are not those of the model
+                            (judge/expectation.h): a mistake of the user, not a finding */
     VERDICT_COUNT
 };
 
@@ -147,6 +148,7 @@ struct verdict_row {
     bool not_started;   /* the engine could not be started */
     bool narrowed;      /* parts of the graph are run to find the one that ends in the same way */
     bool of_forms;      /* it is about two forms of a model, which are equivalent */
+    bool of_memory;     /* it is about what memory held before */
 };
 
 const struct verdict_row *verdict_row(enum verdict_kind kind);
@@ -193,9 +195,12 @@ struct verdict {
     size_t output;                                         /* the output it is about */
     size_t element;                                        /* the worst element */
     size_t total, judged, wrong, suspect, undecided, open; /* elements over all outputs */
-    size_t strange;    /* elements that are NaN or infinite where some number is expected */
-    size_t vague;      /* judged elements in which an error of the output's size would pass */
-    size_t blank;      /* outputs that have elements, none of which was judged */
+    size_t strange; /* elements that are NaN or infinite where some number is expected */
+    size_t vague;   /* judged elements in which an error of the output's size would pass */
+    size_t blank;   /* outputs that have elements, none of which was judged */
+    /* Of a pair: elements whose bytes differ, whether or not rounding explains it; the first of them. */
+    size_t other_bytes, bytes_output, bytes_element;
+    long double bytes_before, bytes_after;
     double factor;     /* largest error divided by its hard bound; infinite where the bound is 0 */
     double deviations; /* largest error in standard deviations of the likely bound */
     /* Both as shares of the largest finite value of their output: the largest error, and the smallest error

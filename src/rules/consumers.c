@@ -1,6 +1,8 @@
 /* Rules about who makes and who uses a value: further outputs, copies, consumers and dead ends. */
 #include "rules/rule.h"
 
+#include "model/edit.h"
+
 #include "base/str.h"
 #include "ops/op.h"
 
@@ -21,6 +23,50 @@ const struct rule rule_exposed = {
     .relation = RELATION_BOUNDS,
     .nothing_new = true,
     .apply = exposed,
+};
+
+static bool is_named(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(names[i], name))
+            return true;
+    return false;
+}
+
+/* The outputs come in the order of the nodes, so that the first that differs is where a difference begins. */
+static int all_exposed(struct rewrite *rewrite, const struct rule_site *site)
+{
+    Onnx__GraphProto *graph = rewrite->model->graph;
+    size_t count = 0, room = graph->n_output, before = graph->n_output;
+    (void)site;
+    for (size_t i = 0; i < graph->n_node; i++)
+        room += graph->node[i]->n_output;
+    const char **names = arena_array(&rewrite->model->arena, room, sizeof *names);
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
+            const char *name = graph->node[i]->output[k];
+            const struct index_value *value = *name ? model_index_find(&rewrite->index, name) : NULL;
+            const struct bounded *type = value ? rewrite_type(rewrite, name) : NULL;
+            if (!value || (!value->is_output && !type))
+                continue;
+            if (!value->is_output)
+                rewrite_expose(rewrite, name, type);
+            names[count++] = name;
+        }
+    for (size_t i = 0; i < before; i++) /* an input or a constant may be an output as well */
+        if (!is_named(graph->output[i]->name, names, count))
+            names[count++] = graph->output[i]->name;
+    return model_set_outputs(rewrite->model, names, count, rewrite->err) ? -1 : graph->n_output > before;
+}
+
+const struct rule rule_all_exposed = {
+    .name = "all-exposed",
+    .summary = "every intermediate value made a graph output as well, in the order of the nodes",
+    .scope = RULE_MODEL,
+    .relation = RELATION_BOUNDS,
+    .nothing_new = true,
+    .on_request = true,
+    .apply = all_exposed,
 };
 
 /* Whether the node may give another result each time, itself or in a body. */

@@ -46,11 +46,25 @@ int rule_choice_check(const struct rule_choice *choice, struct error *err)
 
 static bool is_chosen(const struct rule_choice *choice, const struct rule *rule)
 {
+    if (rule->on_request && !(choice && choice->rules))
+        return false;
     if (!choice)
         return true;
     return (!choice->rules || rule_list_has(choice->rules, ',', rule->name)) &&
            (!choice->without || !rule_list_has(choice->without, ',', rule->name)) &&
            !(choice->no_runs && rule->scope == RULE_RUN);
+}
+
+char *rule_choice_determinism(void)
+{
+    struct str names;
+    str_init(&names);
+    for (size_t i = 0; i < rules_count; i++)
+        if (rules_all[i]->axis != AXIS_NONE)
+            str_printf(&names, "%s%s", names.length ? "," : "", rules_all[i]->name);
+    char *list = str_detach(&names);
+    str_release(&names);
+    return list;
 }
 
 /* --- Steps as text --- */
@@ -359,6 +373,7 @@ static void join(struct equivalence *way, const struct rule *rule)
     if (rule->relation == RELATION_BOUNDS)
         way->relation = RELATION_BOUNDS;
     way->nothing_new &= rule->nothing_new;
+    way->memory |= rule->memory;
 }
 
 static int apply_rule(const struct rule *rule, struct rewrite *rewrite, const struct rule_site *site)
@@ -523,6 +538,9 @@ static struct test_case *finish(struct test_case *origin, struct rewrite *rewrit
     to->nothing_new = way->nothing_new;
     to->fresh = way->fresh;
     to->again = way->again;
+    to->others = way->others;
+    to->bytes = way->bytes;
+    to->memory = way->memory;
     to->by_path = way->by_path;
     if (*origin->recipe) {
         struct str recipe;
@@ -621,8 +639,8 @@ static int draw_one(struct test_case *origin, const struct rule_choice *choice, 
         struct test_case *made;
         struct str text;
         str_init(&text);
-        if (*best)
-            str_printf(&text, "%s ", (*best)->equivalence->rewriting);
+        if (*best || choice->bytes)
+            str_printf(&text, "%s ", *best ? (*best)->equivalence->rewriting : "bytes");
         str_printf(&text, "%s#%d", list.steps[draw_step(&list, rng)], (int)rng_below(rng, 1000));
         result = rewriting_apply(origin, text.data, &made, err);
         if (result == 1) {

@@ -25,7 +25,11 @@ struct rule_choice {
     size_t n_knobs;
     const char *const *knobs;
     bool no_runs; /* leave out rules about the way of running */
+    bool bytes;   /* rewritings that are drawn begin with the step "bytes" */
 };
+
+/* Lists the rules that have an axis, for `rules` of a choice; on the heap. */
+char *rule_choice_determinism(void);
 
 /* Fails with ERROR_USAGE when the lists name a rule that does not exist; says which is nearest. */
 int rule_choice_check(const struct rule_choice *choice, struct error *err);

@@ -13,6 +13,30 @@ const struct rule *const rules_all[] = {
 };
 const size_t rules_count = sizeof rules_all / sizeof *rules_all;
 
+static const struct axis_row axes[AXIS_COUNT] = {
+    [AXIS_NONE] = {"none", "", ""},
+    [AXIS_RUNS] = {"runs", "from run to run in one session", "earlier runs in the session, or chance"},
+    [AXIS_SESSIONS] = {"sessions", "when the process loads the model again", "earlier loads of the model"},
+    [AXIS_OTHER_MODELS] = {"other models", "after other models", "the models that the process ran before"},
+    [AXIS_PROCESSES] = {"processes", "from process to process",
+                        "the process: its addresses, its memory, or what it ran before"},
+    [AXIS_MEMORY] = {"memory", "with other contents of new memory", "memory that nobody wrote"},
+    [AXIS_BUFFERS] = {"buffers", "with inputs at the end of memory",
+                      "what lies behind an input in memory, or the address at which it begins"},
+    [AXIS_THREADS] = {"threads", "with another number of threads", "the number of threads"},
+    [AXIS_THREAD_ORDER] = {"order of threads", "from run to run with several threads",
+                           "the order in which threads finish"},
+    [AXIS_BATCH_SIZE] = {"batch size", "with another number of rows in the batch",
+                         "the number of rows in the batch"},
+    [AXIS_BATCH_POSITION] = {"batch position", "at another place in a batch",
+                             "the place in the batch, its size, or the rows beside it"},
+};
+
+const struct axis_row *rule_axis_row(enum rule_axis axis)
+{
+    return &axes[(unsigned)axis < AXIS_COUNT ? axis : AXIS_NONE];
+}
+
 const struct rule *rule_named(const char *name, size_t length)
 {
     for (size_t i = 0; i < rules_count; i++)

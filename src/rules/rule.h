@@ -22,6 +22,30 @@ enum rule_scope {
     RULE_RUN,      /* the way in which it is run; model and inputs stay as they are */
 };
 
+/* In which respect two runs differ that do the same work. What stands behind another hangs on it, too: when
+ * two runs in one session differ, so may two processes. */
+enum rule_axis {
+    AXIS_NONE = 0,
+    AXIS_RUNS,
+    AXIS_SESSIONS,
+    AXIS_OTHER_MODELS,
+    AXIS_PROCESSES,
+    AXIS_MEMORY,
+    AXIS_BUFFERS,
+    AXIS_THREADS,
+    AXIS_THREAD_ORDER, /* runs with several threads; no rule has it alone */
+    AXIS_BATCH_SIZE,
+    AXIS_BATCH_POSITION,
+    AXIS_COUNT
+};
+
+struct axis_row {
+    const char *word;     /* "batch size", in tables and JSON */
+    const char *differs;  /* "from run to run in one session" */
+    const char *hangs_on; /* what an answer hangs on that differs in this respect alone */
+};
+const struct axis_row *rule_axis_row(enum rule_axis axis);
+
 /* Where a rule is applied. */
 struct rule_site {
     Onnx__NodeProto *node;           /* RULE_NODE */
@@ -40,6 +64,13 @@ struct rule {
     const char *knobs;     /* RULE_RUN: all it does is to add these settings of the engine: "threads=1" */
     bool nothing_new;      /* see struct equivalence */
     bool respells;         /* the node stays, and one of its parameters is written in another way */
+    bool on_request;       /* left out unless it is named */
+    bool memory;           /* RULE_RUN: see struct equivalence */
+    /* In which respect two runs of the same work differ, for questions about determinism
+     * (check/determinism.h), and how many variations of the rule are then tried; AXIS_NONE: there is no such
+     * question. */
+    enum rule_axis axis;
+    int variations;
     /*
      * Applies the rule to rewrite->model, rewrite->inputs or rewrite->way. Returns 1 when it did, 0 when it
      * does not apply at this site (the model may then be changed half-way: it is thrown away), -1 with an

@@ -35,7 +35,7 @@ const struct rule rule_knob = {
 static int again(struct rewrite *rewrite, const struct rule_site *site)
 {
     (void)site;
-    rewrite->way->again = true;
+    rewrite->way->again = 1;
     return 1;
 }
 
@@ -46,6 +46,45 @@ const struct rule rule_again = {
     .relation = RELATION_BITS,
     .nothing_new = true,
     .apply = again,
+};
+
+enum { OFTEN = 20, OTHERS = 8 };
+
+static int again_often(struct rewrite *rewrite, const struct rule_site *site)
+{
+    (void)site;
+    rewrite->way->again = OFTEN;
+    return 1;
+}
+
+const struct rule rule_again_often = {
+    .name = "again-often",
+    .summary = "the same inputs twenty times more in one session",
+    .scope = RULE_RUN,
+    .relation = RELATION_BITS,
+    .nothing_new = true,
+    .on_request = true,
+    .axis = AXIS_RUNS,
+    .variations = 1,
+    .apply = again_often,
+};
+
+/* A step that goes before others. By itself it compares two runs in one process. */
+static int bytes(struct rewrite *rewrite, const struct rule_site *site)
+{
+    (void)site;
+    rewrite->way->bytes = true;
+    return 1;
+}
+
+const struct rule rule_bytes = {
+    .name = "bytes",
+    .summary = "the same case once more; where the same work is done twice, every byte counts",
+    .scope = RULE_RUN,
+    .relation = RELATION_BITS,
+    .nothing_new = true,
+    .on_request = true,
+    .apply = bytes,
 };
 
 static int fresh(struct rewrite *rewrite, const struct rule_site *site)
@@ -61,6 +100,8 @@ const struct rule rule_fresh = {
     .scope = RULE_RUN,
     .relation = RELATION_BITS,
     .nothing_new = true,
+    .axis = AXIS_PROCESSES,
+    .variations = 3,
     .apply = fresh,
 };
 
@@ -78,18 +119,58 @@ const struct rule rule_after_another = {
     .scope = RULE_RUN,
     .relation = RELATION_BITS,
     .nothing_new = true,
+    .axis = AXIS_SESSIONS,
+    .variations = 3,
     .apply = after_another,
+};
+
+static int after_others(struct rewrite *rewrite, const struct rule_site *site)
+{
+    (void)site;
+    rewrite->way->others = OTHERS;
+    return 1;
+}
+
+const struct rule rule_after_others = {
+    .name = "after-others",
+    .summary = "the same case once more in the same process, after eight generated models",
+    .scope = RULE_RUN,
+    .relation = RELATION_BITS,
+    .nothing_new = true,
+    .on_request = true,
+    .axis = AXIS_OTHER_MODELS,
+    .variations = 1,
+    .apply = after_others,
 };
 
 /* Memory that is not zeroed but full of a pattern, so that whoever reads what nobody wrote gets other
  * numbers. */
-const struct rule rule_dirty_memory = {
-    .name = "dirty-memory",
-    .summary = "allocated memory full of a pattern instead of zeros",
+#define MEMORY_RULE(rule_name, says, settings, asked)                                                   \
+    {                                                                                                   \
+        .name = rule_name, .summary = says, .scope = RULE_RUN, .relation = RELATION_BITS,               \
+        .nothing_new = true, .on_request = asked, .memory = true, .axis = AXIS_MEMORY, .variations = 1, \
+        .knobs = settings                                                                               \
+    }
+const struct rule rule_dirty_memory =
+    MEMORY_RULE("dirty-memory", "allocated memory full of a pattern instead of zeros", "perturb=170", false);
+/* A number that is nearly 0 as a float32, where the other pattern is a huge one. */
+const struct rule rule_dirty_memory_small = MEMORY_RULE(
+    "dirty-memory-small", "allocated memory full of another pattern, of numbers near 0", "perturb=85", true);
+const struct rule rule_freed_memory_kept = MEMORY_RULE(
+    "freed-memory-kept",
+    "freed memory is filled and kept, so that large pieces are used again instead of new and zeroed",
+    "freed=kept,perturb=170", true);
+
+const struct rule rule_guarded = {
+    .name = "guarded",
+    .summary = "inputs in memory that ends where they end, so that reading behind them ends the process",
     .scope = RULE_RUN,
     .relation = RELATION_BITS,
     .nothing_new = true,
-    .knobs = "perturb=170",
+    .on_request = true,
+    .axis = AXIS_BUFFERS,
+    .variations = 1,
+    .knobs = "guard=on",
 };
 
 const struct rule rule_one_thread = {
@@ -100,6 +181,27 @@ const struct rule rule_one_thread = {
     .relation = RELATION_BOUNDS,
     .nothing_new = true,
     .knobs = "threads=1",
+};
+
+static int threads(struct rewrite *rewrite, const struct rule_site *site)
+{
+    if (strncmp(site->knob, "threads=", strlen("threads=")) != 0)
+        return 0;
+    rewrite_add_knobs(rewrite, site->knob);
+    return 1;
+}
+
+const struct rule rule_threads = {
+    .name = "threads",
+    .summary = "another number of threads",
+    .scope = RULE_RUN,
+    .relation = RELATION_BOUNDS,
+    .each_knob = true,
+    .nothing_new = true,
+    .on_request = true,
+    .axis = AXIS_THREADS,
+    .variations = 1,
+    .apply = threads,
 };
 
 const struct rule rule_four_threads = {

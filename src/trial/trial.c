@@ -2,9 +2,11 @@
 
 #include "base/memory.h"
 #include "engine/handover.h"
+#include "generate/operator_case.h"
 #include "judge/pair.h"
 #include "locate/refusal.h"
 #include "rules/rewriting.h"
+#include "tensor/identical.h"
 #include "trial/origin.h"
 #include "trial/second_opinion.h"
 #include "trial/variants.h"
@@ -24,6 +26,7 @@ struct flight {
     struct test_case *test;
     void *user;
     bool hidden;           /* an original, whose answers go to `origin` and are not given back */
+    bool other;            /* of no interest: it only goes before another case */
     struct origin *origin; /* of a rewritten case: its original; one share */
     const struct variant *variant;
     struct handover handover;
@@ -74,6 +77,7 @@ void trial_done_release(struct trial_done *done)
     free(done->settlements);
     free(done->engines);
     free(done->pairs);
+    free(done->repeats_differ);
     judgement_release(&done->judgement);
     origin_release(done->origin);
 }
@@ -128,6 +132,7 @@ static void launch(struct trials *trials, struct flight *flight, int repeat, enu
         .n_inputs = flight->test->n_inputs,
         .inputs = flight->test->inputs,
         .repeat = repeat,
+        .keep_other = flight->test->equivalence && flight->test->equivalence->bytes,
         .trace = trials->options.trace,
         .user = flight,
     };
@@ -179,6 +184,27 @@ static bool same_inputs(const struct test_case *a, const struct test_case *b)
     return true;
 }
 
+/* Generated cases, which the processes run just before a case that asks for it. Nobody looks at what becomes
+ * of them; they are the same each time. */
+static void launch_others(struct trials *trials, const struct flight *flight)
+{
+    for (int i = 0; i < flight->test->equivalence->others; i++) {
+        struct test_case *test;
+        struct flight *other = memory_zeroed(1, sizeof *other);
+        if (generate_graph(1, (uint64_t)i, &(struct generate_options){0}, &test, NULL)) {
+            free(other);
+            continue;
+        }
+        other->test = test;
+        other->other = true;
+        other->variant = flight->variant;
+        if (handover_open_case(&other->handover, flight->variant->pool, test, NULL))
+            flight_free(other);
+        else
+            launch(trials, other, 0, ASK_NEVER);
+    }
+}
+
 static int launch_rewritten(struct trials *trials, struct flight *flight, struct error *err)
 {
     const struct equivalence *way = flight->test->equivalence;
@@ -191,7 +217,8 @@ static int launch_rewritten(struct trials *trials, struct flight *flight, struct
     if (hand_over(&flight->handover, pool, flight->test, err) || launch_origin(trials, flight, err))
         return -1;
     int repeat = trials->options.repeat;
-    launch(trials, flight, way->again && !repeat ? 1 : repeat,
+    launch_others(trials, flight);
+    launch(trials, flight, repeat > way->again ? repeat : way->again,
            flight->same_work ? ASK_NEVER : ASK_WHEN_NEEDED);
     return 0;
 }
@@ -293,8 +320,9 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
         .results = memory_zeroed(n, sizeof *done->results),
         .engines = memory_zeroed(n, sizeof *done->engines),
         .settlements = memory_zeroed(n, sizeof *done->settlements),
+        .repeats_differ = memory_zeroed(n, sizeof *done->repeats_differ),
     };
-    bool *differ = memory_zeroed(n, sizeof *differ);
+    bool *differ = done->repeats_differ;
     struct judge_entry *entries = memory_zeroed(n, sizeof *entries);
     take_results(trials, flight, run, done, differ);
     for (size_t i = 0; i < n; i++)
@@ -304,7 +332,6 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
     const struct equivalence *way = flight->test->equivalence;
     if (way && way->by_path && flight->handover.path)
         excuse_files(done);
-    free(differ);
     free(entries);
 }
 
@@ -386,6 +413,91 @@ static bool is_explained(const struct settlement *settlement)
     return verdict_is(settlement->kind, CLASS_DOUBT) && !settlement->verdict.no_evidence;
 }
 
+/* --- Memory that nobody wrote --- */
+
+#define PATTERN KNOB_PERTURB "=170"
+#define OTHER_PATTERN KNOB_PERTURB "=85" /* as many letters, or fewer */
+
+/* The same settings with the other pattern; false when they have neither. */
+static bool other_pattern(const char *knobs, char *other, size_t size)
+{
+    const char *at = strstr(knobs, PATTERN), *gets = OTHER_PATTERN;
+    size_t length = strlen(PATTERN);
+    if (!at) {
+        at = strstr(knobs, OTHER_PATTERN);
+        gets = PATTERN;
+        length = strlen(OTHER_PATTERN);
+    }
+    if (!at)
+        return false;
+    snprintf(other, size, "%.*s%s%s", (int)(at - knobs), knobs, gets, at + length);
+    return strlen(knobs) + 1 < size;
+}
+
+static bool same_outputs(const struct result *a, const struct result *b)
+{
+    return a->outcome == OUTCOME_OK && b->outcome == OUTCOME_OK &&
+           values_identical(a->outputs, a->count, b->outputs, b->count);
+}
+
+/* Runs the case in a new process with these settings. False when there is no answer. */
+static bool run_anew(struct trials *trials, const struct test_case *test, const char *knobs, size_t engine,
+                     struct result *result)
+{
+    const struct variant *variant = variants_find(trials->variants, knobs, trials->panel.fresh != NULL);
+    struct job job = {.engine = variant->engines[engine]};
+    *result = (struct result){0};
+    if (job.engine < 0)
+        return false;
+    if (!trials->panel.fresh && pool_pending(variant->pool, job.engine))
+        return false;
+    if (!trials->panel.fresh)
+        pool_rest(variant->pool, job.engine);
+    return handover_run_case(variant->pool, test, false, &job, result, NULL) == 0 &&
+           result->outcome == OUTCOME_OK;
+}
+
+/* Runs the case in some new processes, all of which must give the same answer: the given one or, where that
+ * is not there yet, that of the first process. */
+static bool answers_alike(struct trials *trials, const struct test_case *test, const char *knobs,
+                          size_t engine, struct result *as)
+{
+    enum { TIMES = 4 };
+    bool alike = true;
+    for (int i = 0; i < TIMES && alike; i++) {
+        struct result result;
+        alike = run_anew(trials, test, knobs, engine, &result) &&
+                (as->outcome == OUTCOME_UNTESTED || same_outputs(&result, as));
+        if (alike && as->outcome == OUTCOME_UNTESTED)
+            *as = result;
+        else
+            result_release(&result);
+    }
+    return alike;
+}
+
+/*
+ * An answer that changes with the contents of new memory may do so by chance, such as that of addresses. It
+ * follows the contents when the same pattern gives the same answer in each of some new processes, and another
+ * pattern another one.
+ */
+static void confirm_unwritten(struct trials *trials, const struct flight *flight,
+                              const struct trial_done *done, size_t engine, struct verdict *verdict)
+{
+    char other[200], said[sizeof verdict->text];
+    const char *knobs = flight->test->equivalence->knobs;
+    struct result with_other = {0};
+    if (other_pattern(knobs, other, sizeof other) &&
+        answers_alike(trials, flight->test, knobs, engine, &done->results[engine]) &&
+        answers_alike(trials, flight->test, other, engine, &with_other) &&
+        !same_outputs(&with_other, &done->results[engine])) {
+        snprintf(said, sizeof said, "%s", verdict->text);
+        verdict->kind = VERDICT_UNWRITTEN;
+        verdict_say(verdict, "%s; the answer follows the pattern that new memory is filled with", said);
+    }
+    result_release(&with_other);
+}
+
 static void judge_pair(struct trials *trials, const struct flight *flight, struct pair *pair,
                        struct trial_done *done, size_t engine)
 {
@@ -397,6 +509,8 @@ static void judge_pair(struct trials *trials, const struct flight *flight, struc
         (is_explained(&done->settlements[engine]) || is_explained(&done->original->settlements[engine])))
         *verdict = (struct verdict){.kind = VERDICT_UNDECIDED,
                                     .text = "another formula for nodes that are computed as one explains it"};
+    if (verdict->of_pair && flight->test->equivalence->memory)
+        confirm_unwritten(trials, flight, done, engine, verdict);
     /* How a process ended is told by the case itself. */
     if (verdict_is(done->judgement.verdicts[engine].kind, CLASS_DEATH))
         *verdict = done->judgement.verdicts[engine];
@@ -536,6 +650,10 @@ int trials_next(struct trials *trials, struct trial_done *done, struct error *er
             return status;
         flight = run->job.user;
         flight->run = run;
+        if (flight->other) {
+            flight_free(flight);
+            continue;
+        }
         if (flight->hidden) {
             struct origin *origin = flight->origin;
             origin->shares++;

@@ -457,8 +457,8 @@ static const struct {
      VERDICT_SUSPECT},
     {{"bad:mode=unwritten", COPIED, "dirty-memory", .no_reference = true},
      VERDICT_UNDECIDED,
-     VERDICT_SUSPECT,
-     VERDICT_SUSPECT},
+     VERDICT_UNWRITTEN,
+     VERDICT_UNWRITTEN},
     {{"bad:mode=good", COPIED, "dirty-memory"}, VERDICT_AGREES, VERDICT_AGREES, VERDICT_AGREES},
     /* It ends before it answers. */
     {{"bad:mode=segv-run", COPIED, "identity@x", .first = 1}, VERDICT_CRASH, VERDICT_CRASH, VERDICT_CRASH},
