@@ -47,7 +47,7 @@ struct trial_done {
     struct result *results;  /* one for each engine of the panel */
     struct judgement judgement;
     struct settlement *settlements; /* one for each engine; its kind is untested where nothing was settled */
-    bool *repeats_differ; /* one for each engine: a repeated run gave other bytes */
+    bool *repeats_differ;           /* one for each engine: a repeated run gave other bytes */
     size_t n_engines;
     const struct engine_info **engines; /* each engine in the setting in which it ran the case */
     void *user;
