@@ -429,12 +429,14 @@ static const char *knob_variable(const struct entry *entry, const char *knob)
     return NULL;
 }
 
+#define TUNABLES "GLIBC_TUNABLES"
+
 /* The knobs of every engine. A value of NULL: a number from 1 to 255, which is the text itself. */
 static const struct everyones_knob {
     const char *name, *value, *variable, *text;
 } everyones_knobs[] = {
     {KNOB_PERTURB, NULL, "MALLOC_PERTURB_", NULL},
-    {"freed", "kept", "GLIBC_TUNABLES",
+    {"freed", "kept", TUNABLES,
      "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=1099511627776:glibc.malloc.tcache_count=0"},
     {"freed", "returned", NULL, NULL},
     {"guard", "on", "ASSAY_GUARD", "on"},
@@ -462,6 +464,28 @@ static const struct everyones_knob *everyones_value(const char *name, const char
             return knob;
     }
     return NULL;
+}
+
+static bool gives_tunables(const struct pair pairs[], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct everyones_knob *knob = everyones_value(pairs[i].name, pairs[i].value);
+        if (knob && knob->variable && text_equal(knob->variable, TUNABLES))
+            return true;
+    }
+    return false;
+}
+
+/* Small pieces that the C library's cache of each thread hands out again are not filled: there is none then.
+ */
+static void fill_small_pieces(const struct pair pairs[], size_t count, struct str *environment)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(pairs[i].name, KNOB_PERTURB) && !gives_tunables(pairs, count)) {
+            str_add(environment, TUNABLES "=glibc.malloc.tcache_count=0");
+            str_append(environment, "", 1);
+            return;
+        }
 }
 
 static int check_knob(const struct entry *entry, const struct given_label *label, const struct pair *knob,
@@ -569,6 +593,7 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
             values[spec->knobs++] = pairs[i].value;
         }
     }
+    fill_small_pieces(pairs, count, environment);
     spec->knob_names = names;
     spec->knob_values = values;
     spec->hidden_knobs = hidden;

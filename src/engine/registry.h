@@ -60,8 +60,8 @@ enum sandbox_mode { SANDBOX_DEFAULT, SANDBOX_STRICT, SANDBOX_OFF };
 
 /*
  * Knobs of every engine, which leave its kernels as they are. perturb=N: memory is filled with a pattern when
- * it is allocated (the complement of N, 1 to 255) and freed (N). freed=kept: the C library keeps what is
- * freed, so that large pieces are used again as well. guard=on: inputs lie at the end of memory
+ * it is allocated (the complement of N, 1 to 255) and freed (N), small pieces too. freed=kept: the C library
+ * keeps what is freed, so that large pieces are used again as well. guard=on: inputs lie at the end of memory
  * (engines/sdk/guarded_inputs.h).
  */
 #define KNOB_PERTURB "perturb"
