@@ -23,19 +23,28 @@ struct tally {
 };
 
 /* Rows are put right before the answers are compared. */
-static size_t place_of(const struct equivalence *way, const struct bounded *a, size_t i)
+static size_t place_of(const struct equivalence *way, const struct bounded *a, const struct bounded *b,
+                       size_t i)
 {
+    if (way->rows == ROWS_LAST)
+        return i + (b->count - a->count);
     if (way->rows != ROWS_REVERSED || a->shape.rank == 0 || a->count == 0)
         return i;
     size_t row = a->count / (size_t)a->shape.dims[0];
     return ((size_t)a->shape.dims[0] - 1 - i / row) * row + i % row;
 }
 
+/* How many elements of `a` the rewritten form has as well: its batch may be smaller. */
+static size_t compared(const struct equivalence *way, const struct bounded *a, const struct bounded *b)
+{
+    return way->rows == ROWS_FIRST && b->count < a->count ? b->count : a->count;
+}
+
 static bool same_form(const struct equivalence *way, const struct bounded *a, const struct bounded *b)
 {
     struct shape shape = b->shape;
-    if (way->rows == ROWS_FIRST && shape.rank > 0 && shape.rank == a->shape.rank &&
-        shape.dims[0] >= a->shape.dims[0])
+    if (shape.rank > 0 && shape.rank == a->shape.rank &&
+        (way->rows == ROWS_FIRST || (way->rows == ROWS_LAST && shape.dims[0] >= a->shape.dims[0])))
         shape.dims[0] = a->shape.dims[0];
     return a->type == b->type && shape_equal(&a->shape, &shape);
 }
@@ -55,8 +64,9 @@ static bool agree(const struct equivalence *way, const struct answers *a, const 
         const struct bounded *x = &a->values[k], *y = &b->values[k];
         if (!same_form(way, x, y))
             return false;
-        for (size_t i = 0; i < x->count; i++) {
-            size_t j = place_of(way, x, i);
+        size_t count = compared(way, x, y);
+        for (size_t i = 0; i < count; i++) {
+            size_t j = place_of(way, x, y, i);
             double bound = bounded_hard(&bounds_a->values[k], i) + bounded_hard(&bounds_b->values[k], j);
             *judged |= !isinf(bound);
             if (!close_enough(x->value[i], y->value[j], bound))
