@@ -552,6 +552,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return error_set(err, ERROR_USAGE,
                          "the reference's bounds decide how far answers may be apart; give --no-reference "
                          "for --rtol and --atol to do so");
+    if (settings->determinism && settings->bundle)
+        return error_set(err, ERROR_USAGE,
+                         "--determinism writes no bundle; fuzz --determinism keeps one of each finding");
     if (rule_choice_check(&choice, err) || output_check(&settings->common, err))
         return -1;
     struct known_issues known;

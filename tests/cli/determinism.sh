@@ -20,3 +20,4 @@ agraph (float[3] x) => (float[3] y) {
 END
 assay check same.onnx -E $bad -e bad:mode=unwritten --determinism --rules dirty-memory,fresh --no-reference | sed 's/what differs.*/what differs/; s/of 3 elements, the first .*/.../; s/ *$//'
 assay check mlp.onnx -e identity --determinism --rules no-such-rule
+assay check mlp.onnx -e identity --determinism --bundle finding/
