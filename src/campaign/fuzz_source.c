@@ -233,7 +233,7 @@ int fuzz_source_new(struct fuzz_source **out, const struct fuzz_source_options *
     source->options = *options;
     if (!options->candidates || options->candidates > MOST_CANDIDATES)
         source->options.candidates = 1;
-    source->coverage = coverage_new(NULL);
+    source->coverage = coverage_new(&options->coverage);
     coverage_record_init(&source->records[0]);
     coverage_record_init(&source->records[1]);
     limit_opset(source);
@@ -553,7 +553,7 @@ int fuzz_source_make(struct fuzz_source *source, uint64_t index, struct test_cas
         origin->chosen = false;
         return -1;
     }
-    if (origin->chosen)
+    if (origin->chosen && !source->options.blind)
         yield_add_case(&source->yield, &origin->choice, blocks);
     rewrite_some(source, index, out);
     return 0;
@@ -563,7 +563,7 @@ void fuzz_source_reward(struct fuzz_source *source, const struct fuzz_origin *or
 {
     if (source->mcts && origin->node < mcts_size(source->mcts))
         mcts_reward(source->mcts, origin->node, 0, 1);
-    if (origin->chosen)
+    if (origin->chosen && !source->options.blind)
         yield_add_found(&source->yield, &origin->choice);
 }
 
@@ -621,7 +621,7 @@ static void add_corpus(struct coverage *coverage, const struct coverage *other)
 void fuzz_source_mark(struct fuzz_source *source)
 {
     if (!source->before) {
-        source->before = coverage_new(NULL);
+        source->before = coverage_new(&source->options.coverage);
         add_corpus(source->before, source->coverage);
     }
     coverage_copy(source->before, source->coverage);

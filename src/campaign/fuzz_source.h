@@ -30,6 +30,8 @@ struct fuzz_source_options {
     uint64_t seed;
     enum fuzz_strategy strategy;
     struct mcts_options mcts;
+    struct coverage_options coverage; /* what the tree and candidates strive for */
+    size_t blind;       /* 1: FUZZ_YIELD learns nothing from findings, and draws as it does at the start */
     const char *method; /* words that hold for every graph (campaign/method_options.h); NULL: none */
     size_t candidates;  /* models drawn for a case, of which the one that adds most coverage is taken; at most
                            16; 0: 1, as each costs as much as running it on the reference */

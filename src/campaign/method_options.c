@@ -16,6 +16,13 @@ static const struct {
     {"explore", false, offsetof(struct fuzz_source_options, mcts.explore), 1, 1000000},
     {"children", false, offsetof(struct fuzz_source_options, mcts.children), 1, 1000000},
     {"root-children", false, offsetof(struct fuzz_source_options, mcts.root_children), 1, 1000000},
+    {"vectors", false, offsetof(struct fuzz_source_options, coverage.n_max), 1, 1000000},
+    {"weight-otc", true, offsetof(struct fuzz_source_options, coverage.weights[0]), 0, 1000},
+    {"weight-idc", true, offsetof(struct fuzz_source_options, coverage.weights[1]), 0, 1000},
+    {"weight-odc", true, offsetof(struct fuzz_source_options, coverage.weights[2]), 0, 1000},
+    {"weight-sec", true, offsetof(struct fuzz_source_options, coverage.weights[3]), 0, 1000},
+    {"weight-spc", true, offsetof(struct fuzz_source_options, coverage.weights[4]), 0, 1000},
+    {"blind", false, offsetof(struct fuzz_source_options, blind), 0, 1},
 };
 enum { WORDS = sizeof words / sizeof *words };
 

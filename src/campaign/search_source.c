@@ -75,6 +75,12 @@ void search_source_describe(const struct search_source_options *o, struct str *o
                o->seed, search_goal_name(o->goal), level_name(o), search_fitness_name(o->fitness),
                o->limits == SEARCH_LIMITS_DATA ? "data" : "type",
                o->population ? o->population : GENETIC_POPULATION, o->until_reached ? ", until reached" : "");
+    if (o->breeding.kept)
+        str_printf(out, ", kept %zu", o->breeding.kept);
+    if (o->breeding.crossover > 0)
+        str_printf(out, ", crossover %g", o->breeding.crossover);
+    if (o->breeding.mutation > 0)
+        str_printf(out, ", mutation %g", o->breeding.mutation);
     for (size_t i = 0; i < o->n_models; i++)
         str_printf(out, ", %s %016" PRIx64, file_base(o->models[i].path), model_hash(o->models[i].model));
 }
@@ -86,6 +92,9 @@ static struct genetic_settings settings_of(const struct search_source *source, s
     struct genetic_settings settings = {
         .seed = hash_combine(o->seed, number),
         .population = population_of(o),
+        .kept = o->breeding.kept,
+        .crossover = o->breeding.crossover,
+        .mutation = o->breeding.mutation,
         .every_gene = o->fitness != SEARCH_OURS,
     };
     if (o->fitness == SEARCH_OURS && o->goal == SEARCH_INCONSISTENCY) {

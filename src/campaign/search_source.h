@@ -46,6 +46,11 @@ struct search_source_options {
     enum genome_level level;
     enum search_limits limits;
     size_t population; /* 2 to FUZZ_RANGE; 0: GENETIC_POPULATION */
+    struct search_breeding {
+        size_t kept;      /* m of the paper: those that live on; 0: a quarter of the population */
+        double crossover; /* r1; 0: 0.5 */
+        double mutation;  /* r2; 0: 0.8 */
+    } breeding;
     size_t n_models;
     const struct search_seed *models; /* borrowed; n_models of them */
     bool until_reached;               /* a model on which the goal is reached is not searched any more */

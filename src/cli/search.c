@@ -18,7 +18,8 @@ struct settings {
     struct common common;
     struct input_settings inputs;
     double time;
-    long long count, population;
+    long long count, population, kept;
+    double crossover, mutation;
     int goal, level, fitness, limits, variants;
     const char *known;
     bool no_known, no_reduce, until_reached, metrics;
@@ -26,9 +27,10 @@ struct settings {
 };
 
 /* What is the same for all workers of a shared search; models and data each of them names. */
-static const char *const agreed[] = {
-    "engine", "no-reference",  "deadline", "memory",     "goal",    "level",    "variants",  "count", "seed",
-    "random", "until-reached", "limits",   "population", "fitness", "no-known", "no-reduce", NULL};
+static const char *const agreed[] = {"engine",        "no-reference", "deadline",   "memory",   "goal",
+                                     "level",         "variants",     "count",      "seed",     "random",
+                                     "until-reached", "limits",       "population", "fitness",  "no-known",
+                                     "no-reduce",     "kept",         "crossover",  "mutation", NULL};
 
 /* In the order of the choices of --level, --goal and --fitness; the last level is that of the network. */
 enum { LEVEL_NETWORK = 3 };
@@ -92,6 +94,7 @@ static int search(const struct settings *settings, const struct fuzz_shared_opti
         .fitness = fitnesses[settings->fitness],
         .limits = limits_of(settings),
         .population = (size_t)settings->population,
+        .breeding = {(size_t)settings->kept, settings->crossover, settings->mutation},
         .models = models,
         .n_models = count,
         .until_reached = settings->until_reached,
@@ -117,6 +120,15 @@ static int check_words(const struct settings *settings, const struct cli_list *w
         return -1;
     if (settings->population == 1)
         return error_set(err, ERROR_USAGE, "--population takes 2 or more, not 1");
+    long long population = settings->population ? settings->population : GENETIC_POPULATION;
+    if (settings->kept >= population)
+        return error_set(err, ERROR_USAGE,
+                         "--kept takes fewer genomes than a generation has, %lld, not %lld (--population)",
+                         population, settings->kept);
+    if (settings->crossover > 1 || settings->mutation > 1)
+        return error_set(err, ERROR_USAGE,
+                         "--crossover and --mutation are chances: they take up to 1, not %g",
+                         settings->crossover > 1 ? settings->crossover : settings->mutation);
     return 0;
 }
 
@@ -198,6 +210,12 @@ static const struct cli_option options[] = {
      "seed of all random choices (default 1)"},
     {0, "population", OPTION_SEVERAL, "N", offsetof(struct settings, population),
      "genomes of a generation (default 24)"},
+    {0, "kept", OPTION_SEVERAL, "N", offsetof(struct settings, kept),
+     "the best N of a generation live on (the paper's m; default: a quarter)"},
+    {0, "crossover", OPTION_NUMBER, "R", offsetof(struct settings, crossover),
+     "the chance of a gene to come from the first parent (the paper's r1; default 0.5)"},
+    {0, "mutation", OPTION_NUMBER, "R", offsetof(struct settings, mutation),
+     "the chance of a new genome to be mutated (the paper's r2; default 0.8)"},
     {0, "limits", OPTION_CHOICE, "auto|data|type", offsetof(struct settings, limits),
      "how far numbers may be changed: within the range of the data, or of their element type (default: the "
      "latter for --goal nan)"},

@@ -45,6 +45,10 @@ assay search -e reference -o three
 assay search classes.onnx -e reference -o three
 assay search classes.onnx -e reference --goal nan
 assay search classes.onnx -e reference --goal nan --population 1 -o three
+assay search classes.onnx -e reference --goal nan --kept 24 -o three
+assay search classes.onnx -e reference --goal nan --crossover 1.5 -o three
+quietly search classes.onnx -e reference --goal bound --kept 3 --crossover 0.9 --mutation 0.1 --fitness paper --count 60 -o paper
+assay search classes.onnx -e reference --goal bound --fitness paper --count 60 -o paper | sed 's/[0-9a-f]\{16\}/HASH/'
 assay search classes.onnx -e reference --goal nan --data nowhere -o three
 assay search none.onnx -e reference --goal nan -o three
 ls
