@@ -64,8 +64,23 @@ static bool set_word(struct fuzz_source_options *options, const struct word *wor
     return false;
 }
 
+/* The words of mutations that are there or not: "reshape=0" and "reshape=1" ("reshape" alone is a plan's own
+ * word). */
+static bool set_switch(struct plan *plan, const struct word *word)
+{
+    bool *member = text_equal(word->name, "reshape")   ? &plan->reshape
+                   : text_equal(word->name, "reparam") ? &plan->reparam
+                                                       : NULL;
+    if (!member || !word->has_value || (!text_equal(word->value, "0") && !text_equal(word->value, "1")))
+        return false;
+    *member = word->value[0] == '1';
+    return true;
+}
+
 static bool set_plan(struct plan *plan, const struct word *word)
 {
+    if (set_switch(plan, word))
+        return true;
     struct error err;
     return !text_equal(word->name, "blocks") &&
            !plan_parse_word(plan, word->name, word->has_value ? word->value : NULL, NULL, &err);
@@ -79,10 +94,10 @@ static int refuse(const char *text, struct error *err)
         str_printf(&known, "%s=%g..%g, ", words[i].name, words[i].low, words[i].high);
     for (size_t i = 0; mutations[i].name; i++)
         str_printf(&known, "%s=0..%g, ", mutations[i].name, mutations[i].most);
-    int status =
-        error_set(err, ERROR_USAGE,
-                  "--method-options: '%.*s' is none of %stopology=line|ws|rn, k=N, p=0..1, reshape, reparam",
-                  (int)strcspn(text, ","), text, known.data);
+    int status = error_set(
+        err, ERROR_USAGE,
+        "--method-options: '%.*s' is none of %stopology=line|ws|rn, k=N, p=0..1, reshape=0|1, reparam=0|1",
+        (int)strcspn(text, ","), text, known.data);
     str_release(&known);
     return status;
 }
