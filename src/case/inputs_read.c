@@ -539,6 +539,27 @@ int inputs_read(struct inputs *inputs, const struct model *model, const char *fo
     return status;
 }
 
+int inputs_of_values(struct inputs *inputs, const struct model *model, const struct value *values,
+                     size_t count, struct error *err)
+{
+    if (inputs_init(inputs, model, err))
+        return -1;
+    inputs->kind = INPUTS_ARRAYS;
+    inputs->samples = 1;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct inputs_slot *slot = &inputs->slots[i];
+        const struct value *value = value_for_input(values, count, slot->name, i);
+        if (!value)
+            return error_set(err, ERROR_INVALID, "the model's input %s is not given", slot->name);
+        if (value->kind != VALUE_TENSOR)
+            return error_set(err, ERROR_UNSUPPORTED, "the input %s is no tensor", slot->name);
+        if (tensor_copy(&slot->array, &value->tensors[0], err))
+            return -1;
+        slot->element = slot->array.shape;
+    }
+    return 0;
+}
+
 int inputs_slice(const struct inputs_slot *slot, size_t samples, size_t sample, struct tensor *tensor,
                  struct error *err)
 {

@@ -35,6 +35,11 @@
  * failure. */
 int inputs_read(struct inputs *inputs, const struct model *model, const char *folder, struct error *err);
 
+/* One sample of values at hand, found by their names, or by position where they have none; they are copied.
+ * The model must outlive *inputs; release *inputs also after a failure. */
+int inputs_of_values(struct inputs *inputs, const struct model *model, const struct value *values,
+                     size_t count, struct error *err);
+
 /* Replaces the labels by those of a file in any of these formats. */
 int inputs_labels(struct inputs *inputs, const char *path, struct error *err);
 

@@ -36,10 +36,14 @@ static char *find_folder(const char *built, const char *beside, const char *inst
     free(build);
     if (uninstalled)
         return memory_strdup(built);
-    char *path = file_join(cut_last(cut_last(exe)), beside);
-    if (file_is_folder(path))
-        return path;
-    free(path);
+    /* PREFIX/bin/assay, and PREFIX/libexec/assay/assay-judge. */
+    cut_last(exe);
+    for (int up = 0; up < 2; up++) {
+        char *path = file_join(cut_last(exe), beside);
+        if (file_is_folder(path))
+            return path;
+        free(path);
+    }
     return memory_strdup(installed);
 }
 

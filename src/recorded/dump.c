@@ -242,29 +242,62 @@ static int check_use(const struct reader *reader, const char *map, struct error 
     return 0;
 }
 
-int dump_open(struct dump *recording, const struct model *model, const char *path, const char *map,
-              struct error *err)
+static int begin_reader(struct reader *reader, struct dump *recording, const struct model *model,
+                        const char *path, struct error *err)
 {
-    struct reader reader = {.recording = recording, .model = model};
+    *reader = (struct reader){.recording = recording, .model = model};
     *recording = (struct dump){0};
     arena_init(&recording->arena);
     recording->path = arena_strdup(&recording->arena, path);
-    if (model_index_init(&reader.index, model, err))
+    if (model_index_init(&reader->index, model, err))
         return -1;
-    map_init(&reader.mapped);
+    map_init(&reader->mapped);
+    return 0;
+}
+
+static int end_reader(struct reader *reader, int status, const char *map, struct error *err)
+{
+    if (!status)
+        status = check_use(reader, map, err);
+    if (!status)
+        sort(reader);
+    map_release(&reader->mapped);
+    free(reader->targets);
+    free(reader->met);
+    model_index_release(&reader->index);
+    return status;
+}
+
+int dump_open(struct dump *recording, const struct model *model, const char *path, const char *map,
+              struct error *err)
+{
+    struct reader reader;
+    if (begin_reader(&reader, recording, model, path, err))
+        return -1;
     int status = map ? read_map(&reader, map, err) : 0;
     reader.met = memory_zeroed(reader.n_targets + 1, sizeof *reader.met);
     if (!status)
         status = text_ends(path, ".npz") ? read_arrays(&reader, path, err) : read_one(&reader, path, err);
-    if (!status)
-        status = check_use(&reader, map, err);
-    if (!status)
-        sort(&reader);
-    map_release(&reader.mapped);
-    free(reader.targets);
-    free(reader.met);
-    model_index_release(&reader.index);
-    return status;
+    return end_reader(&reader, status, map, err);
+}
+
+int dump_of_values(struct dump *recording, const struct model *model, const struct value *values,
+                   size_t count, struct error *err)
+{
+    struct reader reader;
+    int status = 0;
+    if (begin_reader(&reader, recording, model, "the list of values", err))
+        return -1;
+    make_room(recording, count);
+    for (size_t i = 0; i < count && !status; i++) {
+        char number[40];
+        struct tensor array;
+        snprintf(number, sizeof number, "output_%zu", i);
+        status = tensor_copy(&array, &values[i].tensors[0], err);
+        if (!status)
+            add_array(&reader, values[i].name ? values[i].name : number, &array);
+    }
+    return end_reader(&reader, status, NULL, err);
 }
 
 void dump_close(struct dump *recording)

@@ -36,6 +36,9 @@ struct dump {
  * neither has. Release it also after a failure. */
 int dump_open(struct dump *recording, const struct model *model, const char *path, const char *map,
               struct error *err);
+/* The same of values at hand, of one sample, which are copied. */
+int dump_of_values(struct dump *recording, const struct model *model, const struct value *values,
+                   size_t count, struct error *err);
 void dump_close(struct dump *recording);
 
 /* Copies what was recorded of one of `samples` samples, of which the model has `count` elements. False when
