@@ -5,12 +5,12 @@
 #define _GNU_SOURCE /* close_range */
 #include "base/file_map.h"
 #include "base/heap.h"
+#include "base/wrap.h"
 #include "library/server.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ int main(void)
     int type;
     socklen_t size = sizeof type;
     if (getsockopt(SOCKET, SOL_SOCKET, SO_TYPE, &type, &size)) {
-        fputs("assay-judge is started by libassay; people use the command assay.\n", stderr);
+        wrap_print(stderr, "assay-judge is started by libassay; people use the command assay.\n");
         return 2;
     }
     close_range(SOCKET, UINT_MAX, CLOSE_RANGE_CLOEXEC);
