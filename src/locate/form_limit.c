@@ -22,15 +22,18 @@ enum {
         12, /* drawn nodes that the engine lacks, as a rule for their type, until no others are asked for */
     VALUES = 4, /* inputs, and outputs, that are looked at */
     FEATURES = 2 * VALUES,
-    WHOLE = FEATURES, /* all features together */
-    IS_CONSTANT = 1,  /* bits of a feature, less 1; above them is the rank */
+    WHOLE = FEATURES,        /* all features together */
+    COUNTS = WHOLE + 1,      /* and how many elements an input or output has */
+    ALL = COUNTS + FEATURES, /* features of every kind */
+    IS_CONSTANT = 1,         /* bits of a feature, less 1; above them is the rank */
     IS_EMPTY = 2,
 };
 
 /* Of each input and output: its rank, whether it is empty, and of inputs whether it is constant; 0: there is
- * none. */
+ * none. And how many elements it has. */
 struct node_form {
     unsigned features[FEATURES];
+    enum { COUNT_NONE, COUNT_EMPTY, COUNT_ONE, COUNT_SEVERAL } counts[FEATURES];
 };
 
 enum ending { ENDED_NOT_ASKED, ENDED_RUN, ENDED_REFUSED, ENDED_LACKING, ENDED_OTHERWISE };
@@ -97,24 +100,31 @@ void form_limits_free(struct form_limits *limits)
 static bool has_empty(const struct node_form *form)
 {
     for (size_t i = 0; i < FEATURES; i++)
-        if (form->features[i] && ((form->features[i] - 1) & IS_EMPTY))
+        if (form->counts[i] == COUNT_EMPTY)
             return true;
     return false;
 }
 
 /* Whether a word of the message, letter case aside, is one of the list. Names of the engine's own functions
- * and variables, getMemoryShapes say, are words of their own. */
+ * and variables, getMemoryShapes say, are words of their own, and a call, inputs.size() say, is none. */
 static bool has_word(const char *message, const char *const *words, size_t count)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     for (const char *at = message + strcspn(message, letters); *at; at += strcspn(at, letters)) {
         size_t length = strspn(at, letters);
         for (size_t i = 0; i < count; i++)
-            if (strlen(words[i]) == length && strncasecmp(words[i], at, length) == 0)
+            if (strlen(words[i]) == length && strncasecmp(words[i], at, length) == 0 && at[length] != '(')
                 return true;
         at += length;
     }
     return false;
+}
+
+/* Whether the engine's words are about how many elements a tensor has. */
+static bool speaks_of_count(const char *message)
+{
+    static const char *const words[] = {"size", "sizes", "element", "elements", "scalar", "scalars", "empty"};
+    return message && has_word(message, words, sizeof words / sizeof *words);
 }
 
 /* Whether the engine's words are about the form of tensors. That something of its own is empty, in an
@@ -148,16 +158,21 @@ static bool is_given(const struct test_case *test, const char *name)
     return false;
 }
 
+/* from: the feature of the first of these values. */
 static bool add_features(struct held_values *values, char *const *names, size_t count,
-                         const struct test_case *test, unsigned *features)
+                         const struct test_case *test, struct node_form *form, size_t from)
 {
     for (size_t i = 0; i < count && i < VALUES; i++) {
         const struct tensor *tensor = *names[i] ? held_values_find(values, names[i]) : NULL;
         if (*names[i] && !tensor)
             return false;
-        if (tensor)
-            features[i] = 1 + 4 * (unsigned)tensor->shape.rank + (tensor->count ? 0 : IS_EMPTY) +
-                          (is_given(test, names[i]) ? 0 : IS_CONSTANT);
+        if (!tensor)
+            continue;
+        form->features[from + i] = 1 + 4 * (unsigned)tensor->shape.rank + (tensor->count ? 0 : IS_EMPTY) +
+                                   (is_given(test, names[i]) ? 0 : IS_CONSTANT);
+        form->counts[from + i] = tensor->count == 0   ? COUNT_EMPTY
+                                 : tensor->count == 1 ? COUNT_ONE
+                                                      : COUNT_SEVERAL;
     }
     return true;
 }
@@ -178,8 +193,8 @@ static bool find_form(struct asking *asking, const struct test_case *test, struc
     *form = (struct node_form){0};
     bool known = node && node->n_input && *node->input[0] &&
                  !held_values_compute(&record.values, names, count) &&
-                 add_features(&record.values, node->input, node->n_input, test, form->features) &&
-                 add_features(&record.values, node->output, node->n_output, test, form->features + VALUES);
+                 add_features(&record.values, node->input, node->n_input, test, form, 0) &&
+                 add_features(&record.values, node->output, node->n_output, test, form, VALUES);
     if (known && !asking->op) {
         asking->op = node->domain && *node->domain ? NULL : op_find(node->op_type);
         asking->type = held_values_find(&record.values, node->input[0])->type;
@@ -261,13 +276,36 @@ static struct witnesses *witnesses_of(struct form_limits *limits, struct asking 
     return drawn;
 }
 
-static bool has_feature(const struct node_form *form, const struct node_form *of, int feature)
+/* 0 for the whole form, which no number stands for. */
+static unsigned value_of_feature(const struct node_form *form, int feature)
 {
-    return feature == WHOLE ? memcmp(form, of, sizeof *form) == 0
-                            : form->features[feature] == of->features[feature];
+    return feature < WHOLE ? form->features[feature] : feature == WHOLE ? 0 : form->counts[feature - COUNTS];
 }
 
-/* Whether the engine takes no node with this feature of the form in question, and takes some without it. */
+static bool has_feature(const struct node_form *form, const struct node_form *of, int feature)
+{
+    return feature == WHOLE ? memcmp(form->features, of->features, sizeof form->features) == 0
+                            : value_of_feature(form, feature) == value_of_feature(of, feature);
+}
+
+/* Whether a drawn node is refused in the words in question. A value of the case may be called `a`, which is a
+ * word of the message too and was taken out of that alone. */
+static bool says_the_same(const struct asking *asking, const struct witness *one)
+{
+    struct str message;
+    if (!one->message)
+        return false;
+    str_init(&message);
+    message_normalise(&message, one->message, test_case_model(asking->which->test, NULL),
+                      pool_engine(asking->which->pool, asking->which->engine)->profile);
+    bool same = text_equal(message.data, asking->message);
+    str_release(&message);
+    return same;
+}
+
+/* Whether the engine takes no node with this feature of the form in question, and takes some without it. If
+ * it is a number of elements, none without it is refused in the same words: small tensors of all kinds have
+ * one element, which tells less than a rank does. */
 static bool is_never_taken(const struct asking *asking, struct witnesses *drawn, int feature)
 {
     size_t asked[2] = {0}, lacking = 0, alike = 0, taken = 0;
@@ -280,7 +318,10 @@ static bool is_never_taken(const struct asking *asking, struct witnesses *drawn,
         asked[has] += one->ending != ENDED_NOT_ASKED && one->ending != ENDED_LACKING;
         if (has && (one->ending == ENDED_RUN || one->ending == ENDED_OTHERWISE))
             return false;
-        alike += has && one->own_type && one->message && text_equal(one->message, asking->message);
+        bool same = says_the_same(asking, one);
+        if (same && !has && feature >= COUNTS)
+            return false;
+        alike += has && one->own_type && same;
         taken += !has && one->ending == ENDED_RUN;
     }
     return alike >= OWN_TYPE && taken > 0;
@@ -303,7 +344,15 @@ static bool is_run_by_another_release(struct form_limits *limits, const struct a
 
 bool form_is_spoken_of(const char *message)
 {
-    return speaks_of_form(message, true);
+    return speaks_of_form(message, true) || speaks_of_count(message);
+}
+
+/* Whether the case in question has this feature, and the engine's words are about what it is. */
+static bool is_in_question(const struct asking *asking, int feature, bool of_form, bool of_count)
+{
+    return feature >= COUNTS  ? of_count && asking->form.counts[feature - COUNTS] != COUNT_NONE
+           : feature == WHOLE ? of_form
+                              : of_form && asking->form.features[feature];
 }
 
 bool form_is_refused(struct form_limits *limits, const struct settle_case *which, const struct result *ended)
@@ -312,18 +361,21 @@ bool form_is_refused(struct form_limits *limits, const struct settle_case *which
     struct str key;
     bool refused = false;
     if (!form_is_spoken_of(ended->message) || !find_form(&asking, which->test, &asking.form) ||
-        !speaks_of_form(ended->message, has_empty(&asking.form)) || !asking.op->sample)
+        !asking.op->sample)
+        return false;
+    bool of_form = speaks_of_form(ended->message, has_empty(&asking.form));
+    bool of_count = speaks_of_count(ended->message);
+    if (!of_form && !of_count)
         return false;
     str_init(&key);
     asking.message = normal_message(&asking, ended, which->test);
     str_printf(&key, "%s %s %d %d", pool_engine(which->pool, which->engine)->label, asking.op->name,
                asking.type, asking.rank);
     struct witnesses *drawn = witnesses_of(limits, &asking, key.data);
-    for (int feature = 0; feature <= WHOLE && !refused; feature++) {
-        if ((feature < WHOLE && !asking.form.features[feature]) || !is_never_taken(&asking, drawn, feature))
+    for (int feature = 0; feature < ALL && !refused; feature++) {
+        if (!is_in_question(&asking, feature, of_form, of_count) || !is_never_taken(&asking, drawn, feature))
             continue;
-        str_printf(&key, " %d=%u %s", feature, feature < WHOLE ? asking.form.features[feature] : 0,
-                   asking.message);
+        str_printf(&key, " %d=%u %s", feature, value_of_feature(&asking.form, feature), asking.message);
         refused = !is_run_by_another_release(limits, &asking, key.data);
         break;
     }

@@ -1,13 +1,15 @@
 /*
- * Whether an engine refuses a node for its form: the rank of an input or output, or that it is empty.
+ * Whether an engine refuses a node for its form: the rank of an input or output, or how many elements it has.
  *
  * A refusal is a bug unless all of this holds; a doubt leaves it a bug:
  *
- *   the engine gives its reason in words, and they speak of a form (a rank, a shape, something empty)
+ *   the engine gives its reason in words, and they speak of a form (a rank, a shape, a size, something empty)
  *   it refuses the node alone, in its plain setting, with the same message
  *   there is a feature of the node's form (input 0 has rank 1 and varies; output 0 has rank 2 and is empty)
  *   or else its whole form, with which no drawn node of the operator runs, whatever the element type, the
  *   parameters and the data, and three of the node's own type at least are refused with that message
+ *   or a number of elements (input 2 has one, or several), which is all that: no drawn node with another
+ *   number is refused with that message either
  *   it runs some drawn node of the operator without that feature
  *   the other releases at hand (pool_other_release) do not run the node either
  *
