@@ -49,6 +49,17 @@ static const char *words_to_blame(const struct experiment *how, const struct tes
     return blamed;
 }
 
+/* The parameters that are conditions of the cause: each of them cures alone, too. */
+static void note_conditions(struct finding_evidence *evidence, const struct cause *cause)
+{
+    struct str names;
+    str_init(&names);
+    for (size_t i = 0; i < cause->n_conditions; i++)
+        str_printf(&names, "%s%s", i ? " " : "", cause->conditions[i].parameter);
+    evidence->needed = arena_strdup(&evidence->arena, names.data);
+    str_release(&names);
+}
+
 /* A parameter is not certain where other data does not show the failure. A single word of a list is: with
  * other words in its place the failure is gone, and the other words do not matter. */
 static void note_parameter(const struct experiment *how, const struct test_case *test,
@@ -67,6 +78,7 @@ static void note_parameter(const struct experiment *how, const struct test_case 
     evidence->parameter = arena_strdup(&evidence->arena, first->parameter);
     evidence->value = *words ? words : arena_strdup(&evidence->arena, first->value);
     evidence->owner = arena_strdup(&evidence->arena, op_title(model->graph->node[first->node]));
+    note_conditions(evidence, cause);
 }
 
 /* The parameter that makes the case fail, as one line; NULL: none does for certain. */

@@ -52,6 +52,7 @@ static const struct {
     {"kernel", offsetof(struct finding_evidence, kernel)},
     {"made_by", offsetof(struct finding_evidence, made_by)},
     {"parameter", offsetof(struct finding_evidence, parameter)},
+    {"needed", offsetof(struct finding_evidence, needed)},
     {"value", offsetof(struct finding_evidence, value)},
     {"owner", offsetof(struct finding_evidence, owner)},
     {"constant", offsetof(struct finding_evidence, constant)},

@@ -59,6 +59,7 @@ struct finding_evidence {
     const char *kernel;    /* what computes the nodes at fault, as the engine calls it: "FusedConv" */
     const char *made_by;   /* the pass or fusion that put it there, as the engine calls it */
     const char *parameter; /* the parameter to blame, "axes"; the first of several that cure only together */
+    const char *needed;    /* further parameters without which it does not fail, with blanks between */
     const char *value;     /* of the parameter; of a list of words only those that matter */
     const char *owner;     /* the operator that has it */
     const char *constant;  /* the element type of the constant that the failure needs, "uint8" */

@@ -49,6 +49,7 @@ static int identify(struct finding_facts *facts, struct store *store, const char
     facts->name = arena_strdup(&facts->arena, signature.name);
     facts->cause = arena_strdup(&facts->arena, cause.data);
     facts->parameter = arena_strdup(&facts->arena, evidence.parameter);
+    facts->needed = arena_strdup(&facts->arena, evidence.needed);
     facts->undiagnosed = !(evidence.shown & EVIDENCE(DIAGNOSED));
     evidence_release(&evidence);
     str_release(&key);

@@ -270,6 +270,7 @@ static void init(struct finding_facts *facts)
                                     .place = "",
                                     .crash = "",
                                     .parameter = "",
+                                    .needed = "",
                                     .stage = "",
                                     .message = "",
                                     .expected = NAN,

@@ -57,6 +57,7 @@ struct finding_facts {
     const char *name;      /* of the finding (findings/signature.h), or "" */
     const char *cause;     /* key of its cause, as known_cause_text writes it; "" before it is diagnosed */
     const char *parameter; /* the one to blame, as far as experiments showed it, or "" */
+    const char *needed;    /* further parameters without which it does not fail, with blanks between */
     const char *crash;     /* of a crash with a parameter to blame, the key whatever its stack, or "" */
     const char *place;     /* the file of the engine's source that its message names, or "" */
     bool undiagnosed;      /* experiments will be made, and may tell it from others of its name */

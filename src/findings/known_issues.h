@@ -120,7 +120,8 @@ struct known_issue {
     const char **names;
     const char *same_cause; /* as known_cause_text writes it, or "" */
     const char *crash;      /* the same for crashes whatever their stack, or "" */
-    /* Where there are some, a finding for which another parameter is to blame is another bug. */
+    /* Where there are some, a finding for which another parameter is to blame, and that does not need one of
+     * them either, is another bug. */
     size_t n_parameters;
     const char **parameters;
     /* Where there are some, a finding with the cause is another bug if the engine's message names another

@@ -420,14 +420,28 @@ static bool group_fits(const struct known_issue *issue, const char *text, const 
     return true;
 }
 
+/* Whether one of the issue's parameters is among the words of the text. */
+static bool is_parameter_in(const struct known_issue *issue, const char *words)
+{
+    for (size_t i = 0; i < issue->n_parameters; i++) {
+        size_t length = strlen(issue->parameters[i]);
+        for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "))
+            if (strcspn(at, " ") == length && memcmp(at, issue->parameters[i], length) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Two bugs of an operator may have the same name, or come under one cause. Where a parameter is to blame for
  * the muted one, a finding is another bug if another parameter is to blame; until experiments have told, its
- * name alone does not match. A cause alone does not match where the engine fails at another place. */
+ * name alone does not match. Of several parameters that each cure one is to blame, which may be this one
+ * today and that one tomorrow: a finding that needs the parameter is none of another. A cause alone does not
+ * match where the engine fails at another place. */
 static bool is_named_finding(const struct known_issue *issue, const struct finding_facts *facts)
 {
     bool listed = issue->n_names && is_listed(issue->names, issue->n_names, facts->name);
     bool other = !is_listed(issue->parameters, issue->n_parameters, facts->parameter) &&
-                 (*facts->parameter || facts->undiagnosed);
+                 !is_parameter_in(issue, facts->needed) && (*facts->parameter || facts->undiagnosed);
     bool caused = ((*issue->same_cause && text_equal(issue->same_cause, facts->cause)) ||
                    (*issue->crash && text_equal(issue->crash, facts->crash))) &&
                   (!*facts->place || is_listed(issue->places, issue->n_places, facts->place));

@@ -418,6 +418,11 @@ static void a_muted_cause_stays_muted(void **state)
     scene.facts.name = known.items[0].name;
     scene.facts.cause = "";
     assert_non_null(known_misfit(&known, &known.items[0], &scene.facts));
+    scene.facts.needed = "modes roi mod"; /* of two that each cure, either may be blamed */
+    assert_non_null(known_misfit(&known, &known.items[0], &scene.facts));
+    scene.facts.needed = "roi mode";
+    assert_null(known_misfit(&known, &known.items[0], &scene.facts));
+    scene.facts.needed = "";
     scene.facts.parameter = "";
     assert_null(known_misfit(&known, &known.items[0], &scene.facts));
     scene.facts.undiagnosed = true;
@@ -503,6 +508,7 @@ static void an_issue_needs_its_witness(void **state)
                                   .name = "",
                                   .cause = "",
                                   .parameter = "",
+                                  .needed = "",
                                   .place = "",
                                   .crash = "",
                                   .stage = "",
