@@ -300,11 +300,11 @@ static const struct loaded *take_case(struct server *server, struct packet *requ
     const struct loaded *loaded = find_model(server, packet_take(request), err);
     if (take_given(request, given, loaded ? err : NULL) || !loaded)
         return NULL;
-    bool fits = !inputs_of_values(&inputs, loaded->model, given->values, given->count, err) &&
-                !inputs_fit(loaded->model, given->values, given->count, err);
+    bool fits = !inputs_of_values(&inputs, loaded->model, given->values, given->count, err);
     for (size_t i = 0; fits && i < given->count && i < inputs.count; i++)
         if (!given->values[i].name)
             value_set_name(&given->values[i], inputs.slots[i].name);
+    fits = fits && !inputs_fit(loaded->model, given->values, given->count, err);
     inputs_release(&inputs);
     return fits ? loaded : NULL;
 }
