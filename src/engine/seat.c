@@ -345,7 +345,14 @@ static void on_welcome(struct seat *seat, const Assay__Reply *reply)
         seat_end(seat, CAUSE_RETIRED, NULL);
         return;
     }
-    if (reply->result_case != ASSAY__REPLY__RESULT_WELCOME || reply->welcome->protocol != WIRE_PROTOCOL) {
+    if (reply->result_case == ASSAY__REPLY__RESULT_WELCOME && reply->welcome->protocol != WIRE_PROTOCOL) {
+        char why[100];
+        snprintf(why, sizeof why, "it speaks protocol %u and Assay speaks %d: build both of one version",
+                 reply->welcome->protocol, WIRE_PROTOCOL);
+        garbage(seat, why);
+        return;
+    }
+    if (reply->result_case != ASSAY__REPLY__RESULT_WELCOME) {
         garbage(seat, "its answer to hello is no welcome of this protocol");
         return;
     }
