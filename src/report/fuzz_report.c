@@ -90,6 +90,19 @@ static bool is_judged(const struct fuzz_status *status, size_t engine)
     return !text_equal(status->engines[engine].label, "reference") || engine + 1 < status->n_engines;
 }
 
+/* An engine may have more findings than cases that failed, and no case is missing then. */
+static void add_probe_note(struct str *out, const struct fuzz_status *status)
+{
+    for (size_t i = 0; i < status->n_engines; i++)
+        if (status->probe_finds && is_judged(status, i) &&
+            status->engines[i].findings > verdict_sum(status->engines[i].verdicts, failures)) {
+            str_printf(out,
+                       "  distinct counts the probe's as well: %zu case%s that failed before the first one\n",
+                       status->probe_finds, status->probe_finds == 1 ? "" : "s");
+            return;
+        }
+}
+
 static void add_engines(struct str *out, const struct fuzz_status *status, bool colour, bool metrics)
 {
     double busy = 0;
@@ -117,6 +130,7 @@ static void add_engines(struct str *out, const struct fuzz_status *status, bool 
     }
     table_print(&table, out, colour, 2);
     table_release(&table);
+    add_probe_note(out, status);
 }
 
 static void add_findings(struct str *out, const struct fuzz_status *status, bool colour, size_t width)
