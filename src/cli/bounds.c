@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "base/wrap.h"
 #include "case/backend_suite.h"
 #include "cli/common.h"
 #include "report/text_table.h"
@@ -120,12 +121,6 @@ static int of_suite(struct work *work, const char *folder, struct error *err)
     return status;
 }
 
-/* Whether the user asked about a tolerance of their own. */
-static bool has_own(const struct settings *settings)
-{
-    return settings->rtol >= 0 || settings->atol >= 0;
-}
-
 static struct tolerance own_of(const struct settings *settings)
 {
     return (struct tolerance){settings->rtol > 0 ? settings->rtol : 0,
@@ -144,9 +139,10 @@ static const char *own_word(const struct settings *settings, struct tolerance_ro
     return sees ? "right" : choice.passes <= settings->error ? "too loose" : "loose";
 }
 
-static bool is_judged(const struct tolerance_row *row)
+/* Expected numbers are wrong, and not only printed with a few digits. */
+static bool is_wrong(const struct settings *settings, struct tolerance_row *row)
 {
-    return row->type != DTYPE_NONE && row->fits[BASIS_HARD].added > 0;
+    return row->refuted && !tolerances_has_choice(row, settings->error);
 }
 
 static void stand(struct work *work)
@@ -154,10 +150,15 @@ static void stand(struct work *work)
     for (size_t i = 0; i < work->count; i++)
         for (size_t k = 0; k < work->cases[i].tolerances->count; k++) {
             struct tolerance_row *row = &work->cases[i].tolerances->rows[k];
-            if (row->output && row->values && !is_judged(row))
+            if (is_wrong(work->settings, row))
+                standing_mistake(&work->standing,
+                                 "%s: %zu of %zu expected numbers of %s are not what the model gives",
+                                 work->cases[i].name, row->refuted, row->values, row->name);
+            else if (row->output && row->unjudged && row->unjudged == row->values)
                 standing_trouble(&work->standing, "%s: no value of %s can be bounded", work->cases[i].name,
                                  row->name);
-            if (is_judged(row) && has_own(work->settings) &&
+            if (tolerances_has_choice(row, work->settings->error) &&
+                tolerance_is_given(work->settings->rtol, work->settings->atol) &&
                 text_starts(own_word(work->settings, row), "too"))
                 standing_finding(&work->standing);
         }
@@ -183,13 +184,16 @@ static void table_row(const struct settings *settings, const char *name, struct 
         table_add(table, STYLE_WARN, "%zu", row->unjudged);
     else
         table_add(table, STYLE_DIM, "0");
-    bool judged = is_judged(row);
-    table_add(table, STYLE_DIM, "%s", !judged ? "-" : choice.basis == BASIS_HARD ? "any" : "likely");
+    bool judged = tolerances_has_choice(row, settings->error);
+    if (is_wrong(settings, row))
+        table_add(table, STYLE_BAD, "wrong");
+    else
+        table_add(table, STYLE_DIM, "%s", !judged ? "-" : choice.basis == BASIS_HARD ? "any" : "likely");
     add_number(table, judged ? choice.least.rtol : -1);
     add_number(table, judged ? choice.least.atol : -1);
     add_number(table, judged ? choice.most : -1);
     add_number(table, judged ? choice.passes : -1);
-    if (has_own(settings)) {
+    if (tolerance_is_given(settings->rtol, settings->atol)) {
         const char *word = judged ? own_word(settings, row) : "-";
         table_add(table, text_starts(word, "too") ? STYLE_BAD : STYLE_PLAIN, "%s", word);
     }
@@ -207,14 +211,14 @@ static void explain(const struct work *work, struct str *out)
         settings->precision ? precision_name((enum precision)settings->precision) : "", settings->error);
     str_add(out,
             "by any: whatever the rounding; by likely: 16 standard deviations of it, where the worst case "
-            "is too wide to see such errors. Values in \"open\" cannot be bounded: a test must leave "
-            "them out.\n\n");
+            "is too wide to see such errors; by wrong: expected numbers are not what the model gives. Values "
+            "in \"open\" cannot be bounded: a test must leave them out.\n\n");
 }
 
 static void write_table(struct work *work, bool colour, struct str *out)
 {
     struct table table;
-    bool own = has_own(work->settings);
+    bool own = tolerance_is_given(work->settings->rtol, work->settings->atol);
     table_init(&table, own ? "lllrrlrrrrl" : "lllrrlrrrr");
     table_head(&table, own ? "case|value|operator|numbers|open|by|rtol|atol|atol to|sees|yours"
                            : "case|value|operator|numbers|open|by|rtol|atol|atol to|sees");
@@ -240,9 +244,24 @@ static void json_pair(struct json *json, const char *name, struct tolerance_fit 
     json_end(json);
 }
 
-static void json_row(const struct settings *settings, struct tolerance_row *row, struct json *json)
+/* The tolerance of one output, or of all outputs of a case together. */
+static void json_tolerance(const struct settings *settings, struct tolerance_row *row, struct json *json)
 {
     struct tolerance_choice choice = tolerances_choose(row, settings->error);
+    json_string(json, "by", choice.basis == BASIS_HARD ? "any" : "likely");
+    json_double(json, "rtol", choice.least.rtol);
+    json_double(json, "atol", choice.least.atol);
+    if (choice.most >= 0)
+        json_double(json, "atol_to", choice.most);
+    json_double(json, "sees", choice.passes);
+    json_pair(json, "any", &row->fits[BASIS_HARD]);
+    json_pair(json, "likely", &row->fits[BASIS_LIKELY]);
+    if (tolerance_is_given(settings->rtol, settings->atol))
+        json_string(json, "yours", own_word(settings, row));
+}
+
+static void json_row(const struct settings *settings, struct tolerance_row *row, struct json *json)
+{
     json_object(json, NULL);
     json_string(json, "name", row->name);
     json_string(json, "operator", row->op);
@@ -250,19 +269,19 @@ static void json_row(const struct settings *settings, struct tolerance_row *row,
     json_string(json, "type", dtype_name(row->type));
     json_int(json, "values", (int64_t)row->values);
     json_int(json, "open", (int64_t)row->unjudged);
+    json_int(json, "refuted", (int64_t)row->refuted);
     json_double(json, "largest", row->fits[BASIS_HARD].largest);
-    if (is_judged(row)) {
-        json_string(json, "by", choice.basis == BASIS_HARD ? "any" : "likely");
-        json_double(json, "rtol", choice.least.rtol);
-        json_double(json, "atol", choice.least.atol);
-        if (choice.most >= 0)
-            json_double(json, "atol_to", choice.most);
-        json_double(json, "sees", choice.passes);
-        json_pair(json, "any", &row->fits[BASIS_HARD]);
-        json_pair(json, "likely", &row->fits[BASIS_LIKELY]);
-        if (has_own(settings))
-            json_string(json, "yours", own_word(settings, row));
-    }
+    if (tolerances_has_choice(row, settings->error))
+        json_tolerance(settings, row, json);
+    json_end(json);
+}
+
+static void json_together(const struct settings *settings, struct tolerances *tolerances, struct json *json)
+{
+    if (!tolerances_has_common_choice(tolerances, settings->error))
+        return;
+    json_object(json, "together");
+    json_tolerance(settings, &tolerances->all, json);
     json_end(json);
 }
 
@@ -284,6 +303,7 @@ static void write_json(struct work *work, struct str *out)
             if (tolerances->rows[k].type != DTYPE_NONE)
                 json_row(work->settings, &tolerances->rows[k], &json);
         json_end(&json);
+        json_together(work->settings, work->cases[i].tolerances, &json);
         json_end(&json);
     }
     json_end(&json);
@@ -300,7 +320,12 @@ static void write_list(const struct work *work, struct str *out)
         [AS_PYTEST] = tolerance_write_pytest,
     };
     struct tolerance_list list = {work->count, work->cases, work->settings->error};
+    struct str notes;
+    str_init(&notes);
     writers[work->settings->common.format](&list, out);
+    tolerance_notes(&list, work->settings->common.format != AS_PYTEST, &notes);
+    wrap_print(stderr, notes.data);
+    str_release(&notes);
 }
 
 static int report(struct work *work, struct error *err)
@@ -394,8 +419,11 @@ const struct command command_bounds = {
         "defaults do not suit), iree (flags of iree-run-module), opencv (l1 and lInf in its list of\n"
         "conformance tests), pytest (parameters).\n"
         "\n"
+        "These files cannot say everything: what must be left out of a comparison, and where errors of the\n"
+        "given size pass, is told on stderr.\n"
+        "\n"
         "Exit status: 0; 1 when --rtol and --atol are too tight or too loose somewhere; 2 when a case or an\n"
-        "output cannot be bounded.\n",
+        "output cannot be bounded, draws random numbers, or is not what the model gives.\n",
     .examples =
         "  assay bounds model.onnx --data validation.npz\n"
         "  assay bounds model.onnx --random 20 --nodes --precision float16\n"

@@ -67,11 +67,6 @@ static int check_sample(struct checked *entry, const struct test_case *model, co
     return status;
 }
 
-static bool has_own(const struct settings *settings)
-{
-    return settings->rtol >= 0 || settings->atol >= 0;
-}
-
 /* The tolerance that was given, of which a part that was not is EAGLE's. */
 static struct metrics_tolerance own_of(const struct settings *settings)
 {
@@ -97,7 +92,7 @@ static int check_model(struct checked *entry, const struct settings *settings, s
         .sites = settings->all ? 0 : (size_t)settings->sites,
         .depth = (size_t)settings->depth,
         .combined = (size_t)settings->combined,
-        .tolerance = has_own(settings) ? &own : NULL,
+        .tolerance = tolerance_is_given(settings->rtol, settings->atol) ? &own : NULL,
         .seed = settings->inputs.seed,
         .seconds = settings->seconds,
         .progress = true,
@@ -548,7 +543,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     int status = 0;
     if (words->count == 0)
         return error_set(err, ERROR_USAGE, "give a model");
-    if (has_own(settings) && !settings->common.no_reference)
+    if (tolerance_is_given(settings->rtol, settings->atol) && !settings->common.no_reference)
         return error_set(err, ERROR_USAGE,
                          "the reference's bounds decide how far answers may be apart; give --no-reference "
                          "for --rtol and --atol to do so");

@@ -276,3 +276,8 @@ int check_one_model(const struct common *common, const struct cli_list *words, s
         return error_set(err, ERROR_USAGE, "give one model");
     return output_check(common, err);
 }
+
+bool tolerance_is_given(double rtol, double atol)
+{
+    return rtol >= 0 || atol >= 0;
+}

@@ -179,4 +179,7 @@ struct input_settings {
 int inputs_from_settings(struct inputs *inputs, const struct model *model, const char *path,
                          const struct input_settings *settings, struct error *err);
 
+/* Whether the user gave a tolerance: --rtol or --atol, which are below 0 where they did not. */
+bool tolerance_is_given(double rtol, double atol);
+
 #endif

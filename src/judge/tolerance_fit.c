@@ -11,6 +11,9 @@ enum { CHUNK = 4096 };
 /* The comparison itself is computed in the type of the arrays, float16 at worst. */
 static const double slack = 1.002;
 
+/* Below it two digits are more than a double has. */
+static const double tiny = 1e-300;
+
 static int by_size(const void *a, const void *b)
 {
     const struct tolerance_point *x = a, *y = b;
@@ -52,14 +55,24 @@ static void add_point(struct tolerance_fit *fit, struct tolerance_point point)
     fit->points[fit->count++] = point;
 }
 
-void tolerance_add(struct tolerance_fit *fit, double size, double off)
+void tolerance_add(struct tolerance_fit *fit, double size, double off, bool whole)
 {
     add_point(fit, (struct tolerance_point){size, off});
+    fit->whole = whole && (fit->whole || !fit->added);
     fit->added++;
     fit->sum_size += size;
-    fit->sum_off += off;
+    fit->in_group++;
+    fit->group_off += off;
     fit->most_off = fmax(fit->most_off, off);
     fit->largest = fmax(fit->largest, size);
+}
+
+void tolerance_end_group(struct tolerance_fit *fit)
+{
+    if (fit->in_group)
+        fit->most_mean = fmax(fit->most_mean, fit->group_off / (double)fit->in_group);
+    fit->in_group = 0;
+    fit->group_off = 0;
 }
 
 void tolerance_merge(struct tolerance_fit *fit, const struct tolerance_fit *other)
@@ -69,9 +82,10 @@ void tolerance_merge(struct tolerance_fit *fit, const struct tolerance_fit *othe
     for (size_t i = 0; i < other->count; i++)
         add_point(fit, other->points[i]);
     fit->largest = fit->added ? fmin(fit->largest, other->largest) : other->largest;
+    fit->whole = other->whole && (fit->whole || !fit->added);
     fit->added += other->added;
     fit->sum_size += other->sum_size;
-    fit->sum_off += other->sum_off;
+    fit->most_mean = fmax(fit->most_mean, other->most_mean);
     fit->most_off = fmax(fit->most_off, other->most_off);
 }
 
@@ -87,6 +101,8 @@ static double round_digits(double value, bool up)
     char text[32];
     if (!(value > 0 && isfinite(value)))
         return value > 0 ? value : 0;
+    if (value < tiny)
+        return up ? tiny : 0;
     double unit = pow(10, floor(log10(value)) - 1);
     double digits = up ? ceil(value / unit) : floor(value / unit);
     snprintf(text, sizeof text, "%.2g", digits * unit);
@@ -149,22 +165,26 @@ double tolerance_passes(struct tolerance_fit *fit, struct tolerance tolerance)
 {
     double most = 0;
     make_hull(fit);
-    for (size_t i = 0; i < fit->count; i++)
-        most = fmax(most, fit->points[i].off + tolerance.atol + tolerance.rtol * fit->points[i].size);
+    for (size_t i = 0; i < fit->count; i++) {
+        double error = fit->points[i].off + tolerance.atol + tolerance.rtol * fit->points[i].size;
+        most = fmax(most, fit->whole ? floor(error) : error);
+    }
     return !(most > 0) ? 0 : fit->largest > 0 ? most / fit->largest : INFINITY;
 }
 
 double tolerance_most(struct tolerance_fit *fit, double rtol, double error)
 {
-    double least = INFINITY;
+    double least = INFINITY, size = error * fit->largest;
     make_hull(fit);
+    if (fit->whole)
+        size = fmax(ceil(size), 1);
     for (size_t i = 0; i < fit->count; i++)
-        least = fmin(least, (error * fit->largest - fit->points[i].off) / slack - rtol * fit->points[i].size);
+        least = fmin(least, (size - fit->points[i].off) / slack - rtol * fit->points[i].size);
     return least > 0 && isfinite(least) ? round_digits(least, false) : -1;
 }
 
 struct tolerance tolerance_norms(const struct tolerance_fit *fit)
 {
-    double mean = fit->added ? fit->sum_off / (double)fit->added : 0;
-    return (struct tolerance){round_digits(mean * slack, true), round_digits(fit->most_off * slack, true)};
+    return (struct tolerance){round_digits(fit->most_mean * slack, true),
+                              round_digits(fit->most_off * slack, true)};
 }

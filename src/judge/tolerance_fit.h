@@ -5,6 +5,8 @@
  * Only the numbers that decide are kept: the upper convex hull of (|expected|, how far off). Of all pairs
  * that no right answer fails, the least is the one that allows least on average; a line that touches the hull
  * at the mean size.
+ *
+ * Numbers of one output on one sample are a group: some compare the mean of a group.
  */
 #ifndef JUDGE_TOLERANCE_FIT_H
 #define JUDGE_TOLERANCE_FIT_H
@@ -20,8 +22,11 @@ struct tolerance_point {
 struct tolerance_fit {
     size_t count, capacity, hull; /* the first `hull` points are the hull of what was added before */
     struct tolerance_point *points;
+    bool whole; /* only integers were added: an error is 1 at least */
     size_t added;
-    double sum_size, sum_off, most_off;
+    double sum_size, most_off;
+    size_t in_group; /* of the group that has not ended */
+    double group_off, most_mean;
     double largest; /* of the sizes */
 };
 
@@ -29,7 +34,9 @@ struct tolerance {
     double rtol, atol;
 };
 
-void tolerance_add(struct tolerance_fit *fit, double size, double off);
+/* whole: of an integer type. */
+void tolerance_add(struct tolerance_fit *fit, double size, double off, bool whole);
+void tolerance_end_group(struct tolerance_fit *fit);
 /* Adds what another has; the largest becomes the smaller of both. */
 void tolerance_merge(struct tolerance_fit *fit, const struct tolerance_fit *other);
 void tolerance_release(struct tolerance_fit *fit);
@@ -48,7 +55,8 @@ double tolerance_passes(struct tolerance_fit *fit, struct tolerance tolerance);
  * rounded down; negative: there is none. */
 double tolerance_most(struct tolerance_fit *fit, double rtol, double error);
 
-/* OpenCV's norms: the mean and the largest difference, rounded up. */
+/* OpenCV's norms: the mean difference, of the group where it is largest, and the largest difference, rounded
+ * up. */
 struct tolerance tolerance_norms(const struct tolerance_fit *fit);
 
 #endif

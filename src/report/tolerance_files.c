@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-static bool has_numbers(const struct tolerance_row *row)
-{
-    return row->type != DTYPE_NONE && row->fits[BASIS_HARD].added > 0;
-}
-
 /* The choice for all outputs of a case together. */
 static struct tolerance_choice choose(const struct tolerance_list *list, size_t i)
 {
@@ -17,7 +12,7 @@ static struct tolerance_choice choose(const struct tolerance_list *list, size_t 
 
 static bool is_written(const struct tolerance_list *list, size_t i)
 {
-    return has_numbers(&list->cases[i].tolerances->all);
+    return tolerances_has_common_choice(list->cases[i].tolerances, list->error);
 }
 
 static void write_pair(struct json *json, const char *name, struct tolerance tolerance)
@@ -79,28 +74,55 @@ void tolerance_write_ort(const struct tolerance_list *list, struct str *out)
     json_end(&json);
 }
 
+/* The threshold of all outputs of a type; 0: there are none. The comparison is with "less than". */
+static double threshold(const struct tolerances *tolerances, enum dtype type, enum tolerance_basis basis)
+{
+    double most = 0;
+    for (size_t k = 0; k < tolerances->count; k++) {
+        const struct tolerance_row *row = &tolerances->rows[k];
+        if (row->output && row->type == type && row->fits[basis].added)
+            most = fmax(most, tolerance_norms(&row->fits[basis]).atol * 1.01 + 1e-30);
+    }
+    return most;
+}
+
+static void write_flags(const struct tolerance_list *list, size_t i, struct json *json)
+{
+    static const struct {
+        enum dtype type;
+        const char *bits;
+    } types[] = {{DTYPE_FLOAT16, "f16"}, {DTYPE_FLOAT, "f32"}, {DTYPE_DOUBLE, "f64"}};
+    enum tolerance_basis basis = choose(list, i).basis;
+    bool begun = false;
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        double most = threshold(list->cases[i].tolerances, types[k].type, basis);
+        if (!(most > 0))
+            continue;
+        if (!begun) {
+            json_object(json, list->cases[i].name);
+            json_array(json, "iree_run_module_flags");
+        }
+        begun = true;
+        struct str flag;
+        str_init(&flag);
+        str_printf(&flag, "--expected_%s_threshold=%g", types[k].bits, most);
+        json_string(json, NULL, flag.data);
+        str_release(&flag);
+    }
+    if (begun) {
+        json_end(json);
+        json_end(json);
+    }
+}
+
 void tolerance_write_iree(const struct tolerance_list *list, struct str *out)
 {
     struct json json;
     json_init(&json, out, true);
     json_object(&json, NULL);
-    for (size_t i = 0; i < list->count; i++) {
-        struct tolerance_row *all = &list->cases[i].tolerances->all;
-        const char *bits = all->type == DTYPE_FLOAT16 ? "f16" : all->type == DTYPE_DOUBLE ? "f64" : "f32";
-        if (!is_written(list, i) || !dtype_is_float(all->type))
-            continue;
-        struct str flag;
-        str_init(&flag);
-        /* The comparison is with "less than". */
-        str_printf(&flag, "--expected_%s_threshold=%g", bits,
-                   tolerance_norms(&all->fits[choose(list, i).basis]).atol * 1.01 + 1e-30);
-        json_object(&json, list->cases[i].name);
-        json_array(&json, "iree_run_module_flags");
-        json_string(&json, NULL, flag.data);
-        json_end(&json);
-        json_end(&json);
-        str_release(&flag);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        if (is_written(list, i))
+            write_flags(list, i, &json);
     json_end(&json);
 }
 
@@ -142,7 +164,7 @@ void tolerance_write_pytest(const struct tolerance_list *list, struct str *out)
         const struct tolerances *tolerances = list->cases[i].tolerances;
         for (size_t k = 0; k < tolerances->count; k++) {
             struct tolerance_row *row = &tolerances->rows[k];
-            if (!has_numbers(row))
+            if (!tolerances_has_choice(row, list->error))
                 continue;
             struct tolerance least = tolerances_choose(row, list->error).least;
             str_add(out, "    pytest.param(");
@@ -153,4 +175,45 @@ void tolerance_write_pytest(const struct tolerance_list *list, struct str *out)
         }
     }
     str_add(out, "]\n");
+}
+
+static bool is_blind(const struct tolerance_list *list, struct tolerance_row *row)
+{
+    return tolerances_has_choice(row, list->error) &&
+           !(tolerances_choose(row, list->error).passes <= list->error);
+}
+
+static void note_output(const struct tolerance_list *list, const char *name, struct tolerance_row *row,
+                        struct str *out)
+{
+    bool left_out = row->refuted && !tolerances_has_choice(row, list->error);
+    if (row->refuted)
+        str_printf(out, "%s, %s: %s%zu of %zu expected numbers, which no right engine gives%s\n", name,
+                   row->name, left_out ? "left out for " : "", row->refuted, row->values,
+                   left_out ? "" : ": the tolerance covers that");
+    if (row->unjudged)
+        str_printf(out, "%s, %s: %zu of %zu numbers cannot be bounded: leave them out of comparisons\n", name,
+                   row->name, row->unjudged, row->values);
+    if (is_blind(list, row))
+        str_printf(out, "%s, %s: no tolerance sees errors of %g, as rounding may be as large\n", name,
+                   row->name, list->error);
+}
+
+void tolerance_notes(const struct tolerance_list *list, bool by_case, struct str *out)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct tolerances *tolerances = list->cases[i].tolerances;
+        bool blind = false;
+        for (size_t k = 0; k < tolerances->count; k++) {
+            if (by_case && !tolerances->rows[k].output)
+                continue;
+            note_output(list, list->cases[i].name, &tolerances->rows[k], out);
+            blind = blind || is_blind(list, &tolerances->rows[k]);
+        }
+        if (by_case && !blind && is_written(list, i) && is_blind(list, &tolerances->all))
+            str_printf(out,
+                       "%s: one tolerance for all outputs misses errors of %g, which one for each would "
+                       "see\n",
+                       list->cases[i].name, list->error);
+    }
 }

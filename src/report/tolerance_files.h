@@ -19,7 +19,8 @@ struct tolerance_list {
     double error; /* the errors that must be seen, as a share of the largest number */
 };
 
-/* Each appends a whole file. Values without any judged element are left out. */
+/* Each appends a whole file. Values without any judged element are left out, and those with expected numbers
+ * that are wrong. */
 /* What data.json of a folder of ONNX's backend tests has: of one case, or of several by their names. */
 void tolerance_write_backend_test(const struct tolerance_list *list, struct str *out);
 /* ONNX Runtime's onnx_backend_test_series_overrides.jsonc: the cases for which its defaults (1e-3, 1e-5) are
@@ -31,5 +32,9 @@ void tolerance_write_iree(const struct tolerance_list *list, struct str *out);
 void tolerance_write_norms(const struct tolerance_list *list, struct str *out);
 /* Parameters for pytest, one for each output. */
 void tolerance_write_pytest(const struct tolerance_list *list, struct str *out);
+
+/* What such a file cannot say, a line each: what is left out of it or must be left out of comparisons, and
+ * what sees no errors of the given size. by_case: it has one tolerance for all outputs of a case. */
+void tolerance_notes(const struct tolerance_list *list, bool by_case, struct str *out);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "case/test_case.h"
 #include "judge/verdict.h"
 
 #include <math.h>
@@ -66,34 +67,49 @@ int tolerances_init(struct tolerances *tolerances, const struct model *model, en
     return 0;
 }
 
-/* The number that a test expects there. */
-static long double expected_at(const struct tensor *given, const struct tensor *own, size_t i)
+/* How far a right answer may be from the expected number, by both bases. */
+struct reach {
+    double hard, likely;
+};
+
+static struct reach reach_of(const struct bounded *b, size_t i, long double expected)
 {
-    return tensor_get(given ? given : own, i);
+    long double hard = bounded_hard(b, i), apart = fabsl(b->value[i] - expected);
+    long double likely = verdict_unsuspected(bounded_likely(b, i));
+    if (dtype_is_float(b->type))
+        likely += unit_of(b->type) * fabsl(expected);
+    return (struct reach){(double)(hard + apart), (double)(fminl(likely, hard) + apart)};
 }
 
-static void add_values(struct tolerance_row *row, const struct bounded *b, const struct tensor *given,
-                       const struct tensor *own)
+/* Whether some right engine may give the expected number. */
+static bool is_possible(const struct bounded *b, size_t i, long double expected)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        long double expected = expected_at(given, own, i), hard = bounded_hard(b, i);
-        long double likely = verdict_unsuspected(bounded_likely(b, i));
-        row->values++;
-        if (!isfinite(hard)) {
-            row->unjudged++;
-            continue;
-        }
-        if (!isfinite(expected) || !isfinite(b->value[i]))
-            continue; /* a right engine gives the same */
-        long double apart = fabsl(b->value[i] - expected), unit = unit_of(b->type) * fabsl(expected);
-        if (!dtype_is_float(b->type))
-            unit = 0;
-        if (!(likely + unit <= hard))
-            likely = hard;
-        else
-            likely += unit;
-        tolerance_add(&row->fits[BASIS_HARD], (double)fabsl(expected), (double)(hard + apart));
-        tolerance_add(&row->fits[BASIS_LIKELY], (double)fabsl(expected), (double)(likely + apart));
+    long double value = b->value[i];
+    if (!isfinite(expected) || !isfinite(value))
+        return expected == dtype_round(b->type, value) || (isnan(expected) && isnan(value));
+    return fabsl(value - expected) <= bounded_hard(b, i);
+}
+
+/* given: what a data set expects, or NULL; own: what the reference gives. */
+static void add_number(struct tolerance_row *row, const struct bounded *b, size_t i,
+                       const struct tensor *given, const struct tensor *own)
+{
+    long double expected = tensor_get(given ? given : own, i);
+    row->values++;
+    if (!isfinite(bounded_hard(b, i))) {
+        row->unjudged++;
+        return;
+    }
+    bool refuted = given && !is_possible(b, i, expected),
+         numbers = isfinite(expected) && isfinite(b->value[i]);
+    row->refuted += refuted;
+    row->lost += refuted && !numbers;
+    if (numbers) {
+        struct reach reach = reach_of(b, i, expected);
+        double size = (double)fabsl(expected);
+        bool whole = !dtype_is_float(b->type);
+        tolerance_add(&row->fits[BASIS_HARD], size, reach.hard, whole);
+        tolerance_add(&row->fits[BASIS_LIKELY], size, reach.likely, whole);
     }
 }
 
@@ -111,7 +127,10 @@ static int add_value(struct tolerance_row *row, const struct bounded *b, const s
                                      ? &expected->tensors[0]
                                      : NULL;
     row->type = b->type;
-    add_values(row, b, given, &own);
+    for (size_t i = 0; i < b->count; i++)
+        add_number(row, b, i, given, &own);
+    for (size_t basis = 0; basis < BASIS_COUNT; basis++)
+        tolerance_end_group(&row->fits[basis]);
     tensor_release(&own);
     return 0;
 }
@@ -135,11 +154,22 @@ static int evaluate(const struct tolerances *tolerances, bool loose, const struc
     return status;
 }
 
+static bool draws_numbers(const struct model *model, const struct value *inputs, size_t n_inputs)
+{
+    struct test_case *view = test_case_view(model, inputs, n_inputs);
+    bool draws = test_case_draws_numbers(view);
+    test_case_free(view);
+    return draws;
+}
+
 int tolerances_add(struct tolerances *tolerances, const struct value *inputs, size_t n_inputs,
                    const struct value *expected, size_t n_expected, struct error *err)
 {
     struct bounded *values;
     bool several = tolerances->model->graph->n_node > 1;
+    if (draws_numbers(tolerances->model, inputs, n_inputs))
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "the model draws random numbers: only types and shapes can be tested");
     if ((!several || evaluate(tolerances, true, inputs, n_inputs, &values, NULL)) &&
         evaluate(tolerances, false, inputs, n_inputs, &values, err))
         return -1;
@@ -195,4 +225,21 @@ struct tolerance_choice tolerances_choose(struct tolerance_row *row, double erro
             return choice;
     }
     return choice;
+}
+
+bool tolerances_has_choice(struct tolerance_row *row, double error)
+{
+    if (row->type == DTYPE_NONE || row->lost || !row->fits[BASIS_HARD].added)
+        return false;
+    return !row->refuted || tolerances_choose(row, error).passes <= error;
+}
+
+bool tolerances_has_common_choice(struct tolerances *tolerances, double error)
+{
+    for (size_t i = 0; i < tolerances->count; i++) {
+        struct tolerance_row *row = &tolerances->rows[i];
+        if (row->output && row->refuted && !tolerances_has_choice(row, error))
+            return false;
+    }
+    return tolerances_has_choice(&tolerances->all, error);
 }

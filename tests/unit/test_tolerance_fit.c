@@ -43,7 +43,7 @@ static void test_fit(void **state)
         size_t count = 1 + (size_t)rng_below(&rng, round % 4 ? 50 : NUMBERS);
         for (size_t i = 0; i < count; i++) {
             draw(&rng, round, &size[i], &off[i]);
-            tolerance_add(&fit, size[i], off[i]);
+            tolerance_add(&fit, size[i], off[i], false);
             largest = fmax(largest, size[i]);
             flat = fmax(flat, off[i]);
             mean += size[i] / (double)count;
@@ -72,12 +72,53 @@ static void test_exact(void **state)
     (void)state;
     struct tolerance_fit fit = {0};
     for (size_t i = 0; i < 10; i++)
-        tolerance_add(&fit, (double)i, 0);
+        tolerance_add(&fit, (double)i, 0, false);
     struct tolerance least = tolerance_least(&fit);
     assert_true(least.rtol == 0 && least.atol == 0 && tolerance_passes(&fit, least) == 0);
     tolerance_release(&fit);
     least = tolerance_least(&fit);
     assert_true(least.rtol == 0 && least.atol == 0 && tolerance_most(&fit, 0, 1) < 0);
+}
+
+/* Between integers there are no errors below 1. */
+static void test_whole(void **state)
+{
+    (void)state;
+    struct tolerance_fit fit = {0}, other = {0};
+    for (size_t i = 0; i < 10; i++)
+        tolerance_add(&fit, 0, 0, true);
+    struct tolerance tight = {.atol = 1e-7}, loose = {.atol = 1};
+    assert_true(tolerance_passes(&fit, tight) == 0 && isinf(tolerance_passes(&fit, loose)));
+    assert_true(tolerance_most(&fit, 0, 0.01) > 0.98 && tolerance_most(&fit, 0, 0.01) < 1);
+    tolerance_add(&fit, 100, 1, true);
+    assert_true(tolerance_passes(&fit, tight) == 0.01 && tolerance_most(&fit, 0, 0.01) < 0);
+    assert_true(tolerance_most(&fit, 0, 0.011) > 0.98);
+    tolerance_merge(&other, &fit);
+    assert_true(other.whole);
+    tolerance_add(&other, 100, 1, false);
+    assert_true(tolerance_passes(&other, tight) > 0.01 && !other.whole);
+    tolerance_release(&other);
+    tolerance_release(&fit);
+}
+
+/* A mean is that of one output on one sample: beside one without rounding it is no smaller. */
+static void test_means(void **state)
+{
+    (void)state;
+    struct tolerance_fit fit = {0}, all = {0}, exact = {0};
+    for (size_t i = 0; i < 4; i++)
+        tolerance_add(&fit, 1, i ? 1e-6 : 5e-6, false);
+    tolerance_end_group(&fit);
+    for (size_t i = 0; i < 100; i++)
+        tolerance_add(&exact, 1, 0, true);
+    tolerance_end_group(&exact);
+    tolerance_merge(&all, &fit);
+    tolerance_merge(&all, &exact);
+    assert_true(tolerance_norms(&fit).rtol == tolerance_norms(&all).rtol);
+    assert_true(tolerance_norms(&all).rtol >= 2e-6 && tolerance_norms(&all).rtol <= 2.2e-6);
+    tolerance_release(&fit);
+    tolerance_release(&all);
+    tolerance_release(&exact);
 }
 
 /* To `bits` digits of the mantissa: down, to the nearest. */
@@ -145,10 +186,9 @@ static void test_precision_of_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_precision_of_types),
+        cmocka_unit_test(test_fit),       cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_whole),     cmocka_unit_test(test_means),
+        cmocka_unit_test(test_precision), cmocka_unit_test(test_precision_of_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
