@@ -14,6 +14,7 @@
 #include "library/packet.h"
 #include "model/valid.h"
 #include "recorded/recorded.h"
+#include "tensor/narrow.h"
 #include "tolerances/tolerances.h"
 
 #include <math.h>
@@ -56,6 +57,24 @@ static uint64_t status_of(enum error_code code)
     return statuses[code];
 }
 
+/* Elements that share bytes, as in ONNX files, have a byte each here. */
+static int tensor_from_given(struct tensor *tensor, enum dtype type, const struct shape *shape,
+                             const void *data, size_t size, struct error *err)
+{
+    if (!narrow_is_packed(type))
+        return tensor_from_bytes(tensor, type, shape, data, size, err);
+    if (tensor_alloc(tensor, type, shape, 0, err))
+        return -1;
+    size_t packed = narrow_packed_size(type, tensor->count);
+    if (size == packed) {
+        narrow_unpack(type, data, tensor->count, tensor->data);
+        return 0;
+    }
+    tensor_release(tensor);
+    return error_set(err, ERROR_FORMAT, "a tensor of %s has %zu bytes of data, and needs %zu",
+                     dtype_name(type), size, packed);
+}
+
 static int take_tensor(struct packet *request, struct value *value, struct error *err)
 {
     struct shape shape = {0};
@@ -73,7 +92,7 @@ static int take_tensor(struct packet *request, struct value *value, struct error
     const void *data = packet_take_bytes(request, &size);
     if (request->bad || type > DTYPE_COUNT || dtype_check((int64_t)type, err))
         return error_set(err, ERROR_USAGE, "a tensor has no element type of ONNX");
-    if (tensor_from_bytes(&tensor, (enum dtype)type, &shape, data, size, err))
+    if (tensor_from_given(&tensor, (enum dtype)type, &shape, data, size, err))
         return *name ? error_prefix(err, "%s", name) : -1;
     if (*name)
         value_set_name(value, name);
@@ -216,6 +235,17 @@ static void put_row(struct packet *reply, const struct tensor *row)
     packet_put_bytes(reply, row ? row->data : NULL, row ? row->size : 0);
 }
 
+static void put_elements(struct packet *reply, const struct tensor *tensor)
+{
+    if (!narrow_is_packed(tensor->type)) {
+        packet_put_bytes(reply, tensor->data, tensor->size);
+        return;
+    }
+    void *packed = packet_put_room(reply, narrow_packed_size(tensor->type, tensor->count));
+    if (packed)
+        narrow_pack(tensor->type, tensor->data, tensor->count, packed);
+}
+
 static int put_value(struct packet *reply, const struct value *value, const struct wire_bounds *bounds,
                      struct error *err)
 {
@@ -229,7 +259,7 @@ static int put_value(struct packet *reply, const struct value *value, const stru
     for (int i = 0; i < tensor->shape.rank; i++)
         packet_put(reply, (uint64_t)tensor->shape.dims[i]);
     packet_put(reply, tensor->count);
-    packet_put_bytes(reply, tensor->data, tensor->size);
+    put_elements(reply, tensor);
     bool bounded = bounds && bounds->present && dtype_is_real(tensor->type);
     packet_put(reply, bounded);
     if (!bounded)
