@@ -1,0 +1,203 @@
+"""What the command ``assay`` answers, as objects."""
+from __future__ import annotations
+
+import html
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from assay import library
+from assay.library import AssayError
+
+
+def program() -> str:
+    """The path of the command: $ASSAY_COMMAND, beside the library, or in the PATH."""
+    chosen = os.environ.get("ASSAY_COMMAND")
+    places = [chosen] if chosen else []
+    beside = library.prefix()
+    if beside and not chosen:
+        places.append(os.path.join(beside, "bin", "assay"))
+    elif not chosen:
+        for path in library.candidates()[:-1] or library.candidates():
+            folder = os.path.dirname(os.path.realpath(path))
+            # In a build tree; below the prefix, with the libraries in lib or in lib/ARCHITECTURE.
+            places += [os.path.join(folder, *up) for up in (("..", "src", "cli", "assay"), ("..", "bin", "assay"),
+                                                             ("..", "..", "bin", "assay"))]
+        places.append(shutil.which("assay") or "assay")
+    for path in places:
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return os.path.normpath(path)
+    raise AssayError(f"the command assay is not found ({', '.join(places)}): install Assay, or name it in ASSAY_COMMAND",
+                     "not found")
+
+
+def ask(arguments: Sequence[str]) -> Dict[str, Any]:
+    """The JSON that a command prints; raises what it says on trouble."""
+    done = subprocess.run([program(), *arguments, "--format", "json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    try:
+        found = json.loads(done.stdout) if done.stdout else None
+    except ValueError:
+        found = None
+    if done.returncode not in (0, 1, 2) or found is None:
+        words = done.stderr.decode("utf-8", "replace").strip()
+        raise AssayError(words or f"assay {arguments[0]} ended with status {done.returncode}", "broken")
+    found["status"] = done.returncode
+    return found
+
+
+class Case:
+    """A model and inputs as files, for one command."""
+
+    def __init__(self, model: Any, inputs: Any, samples: int, seed: int) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="assay-")
+        self.path = self.write_model(model)
+        self.arguments = ["--data", self.write_inputs(inputs)] if inputs is not None else \
+            ["--random", str(samples), "--seed", str(seed)]
+
+    def __enter__(self) -> "Case":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.folder.cleanup()
+
+    def write_model(self, model: Any) -> str:
+        name = getattr(model, "name", None)
+        if hasattr(model, "judge") and name:  # a Model, by its path
+            model = name
+        if hasattr(model, "SerializeToString"):
+            model = model.SerializeToString()
+        if not isinstance(model, (bytes, bytearray, memoryview)):
+            return os.fspath(model)
+        path = os.path.join(self.folder.name, "model.onnx")
+        with open(path, "wb") as file:
+            file.write(model)
+        return path
+
+    def write_inputs(self, inputs: Any) -> str:
+        from assay.handle import default_judge
+        from assay.tensors import by_name, numpy, typed
+        names = default_judge().model(self.path).inputs
+        path = os.path.join(self.folder.name, "inputs.npz")
+        arrays = {}
+        for name, given in by_name(inputs, names, "inputs"):
+            word, array = typed(given)
+            if word != array.dtype.name:
+                raise AssayError(f"the input {name} is of {word}, which a file of NumPy cannot hold: use judge_engine")
+            arrays[name] = array
+        numpy.savez(path, **arrays)
+        return path
+
+
+@dataclass
+class EngineAnswer:
+    """What ``assay compare`` found about one engine. ``json`` is all of it (docs/json.md)."""
+
+    engine: str
+    verdict: str
+    finding: bool
+    text: str
+    #: "engine bug", "difference", "precision" ...; None where there is nothing to explain
+    kind: Optional[str]
+    operators: List[str]
+    nodes: List[str]
+    #: the case of the known issue that it is of, or None
+    known: Optional[str]
+    json: Dict[str, Any] = field(repr=False)
+
+
+@dataclass
+class Comparison:
+    """What ``assay compare`` found. ``json`` is all of it (docs/json.md)."""
+
+    answer: str
+    #: whether every engine answered and every answer was judged
+    complete: bool
+    engines: Dict[str, EngineAnswer]
+    json: Dict[str, Any] = field(repr=False)
+
+    @property
+    def findings(self) -> List[EngineAnswer]:
+        return [one for one in self.engines.values() if one.finding]
+
+    def __str__(self) -> str:
+        return self.answer
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{html.escape(one.engine)}</td><td>{html.escape(one.verdict)}</td>"
+                       f"<td>{html.escape(one.text)}</td></tr>" for one in self.engines.values())
+        return f"<p>{html.escape(self.answer)}</p><table><tr><th>engine</th><th>verdict</th><th></th></tr>{rows}</table>"
+
+
+@dataclass
+class Localization:
+    """What ``assay localize`` found. ``json`` is all of it (docs/json.md)."""
+
+    answer: str
+    verdict: str
+    finding: bool
+    text: str
+    operators: List[str]
+    nodes: List[str]
+    #: several nodes, which are wrong only together
+    fused: bool
+    json: Dict[str, Any] = field(repr=False)
+    #: the map of the model, where it was asked for: a page
+    page: Optional[str] = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.answer
+
+    def _repr_html_(self) -> str:
+        if self.page is None:
+            return f"<p>{html.escape(self.answer)}</p><p>{html.escape(self.text)}</p>"
+        return (f'<iframe srcdoc="{html.escape(self.page, quote=True)}" sandbox="" '
+                'style="width:100%;height:600px;border:0"></iframe>')
+
+
+def engine_answer(found: Dict[str, Any]) -> EngineAnswer:
+    judged = found.get("judge") or {}
+    return EngineAnswer(found["engine"], judged.get("verdict", "untested"), bool(judged.get("finding")),
+                        judged.get("text") or "", judged.get("class"), judged.get("operators", []),
+                        judged.get("nodes", []), judged.get("known"), found)
+
+
+def compare(model: Any, engines: Union[str, Sequence[str]], inputs: Any = None, *, samples: int = 1, seed: int = 1,
+            options: Sequence[str] = ()) -> Comparison:
+    """Runs a model on engines and judges all of them, as ``assay compare``.
+
+    :param inputs: one sample; without it, ``samples`` random ones from ``seed``
+    :param options: further options of the command: ``["--dim", "N=4"]``
+    """
+    labels = [engines] if isinstance(engines, str) else list(engines)
+    with Case(model, inputs, samples, seed) as case:
+        chosen = [part for label in labels for part in ("-e", label)]
+        found = ask(["compare", case.path, *chosen, *case.arguments, *options])
+    answers = [engine_answer(one) for one in found["models"][0]["engines"]]
+    return Comparison(found["answer"], found["complete"], {one.engine: one for one in answers}, found)
+
+
+def localize(model: Any, engine: str, inputs: Any = None, *, samples: int = 1, seed: int = 1, draw: bool = False,
+             options: Sequence[str] = ()) -> Localization:
+    """Names the node of the model that an engine computes wrongly, as ``assay localize``. The parameters are those of
+    ``compare``; with ``draw`` the result holds the map of the model, which a notebook shows."""
+    with Case(model, inputs, samples, seed) as case:
+        asked = ["localize", case.path, "-e", engine, *case.arguments, *options]
+        found = ask(asked)
+        page = draw_page(asked) if draw else None
+    local = found.get("local") or {}
+    return Localization(found["answer"], local.get("verdict", "untested"), bool(local.get("finding")),
+                        local.get("text") or "", local.get("operators", []), local.get("nodes", []),
+                        bool(local.get("fused")), found, page)
+
+
+def draw_page(asked: Sequence[str]) -> str:
+    done = subprocess.run([program(), *asked, "--format", "html"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    if done.returncode not in (0, 1, 2) or not done.stdout:
+        raise AssayError(done.stderr.decode("utf-8", "replace").strip() or "assay localize drew no page", "broken")
+    return done.stdout.decode("utf-8", "replace")
