@@ -60,7 +60,7 @@ struct common {
      "do not use the reference engine: engines are judged only by vote"}
 #define COMMON_STRICT(type)                                                                         \
     {0, "strict", OPTION_FLAG, NULL, offsetof(type, common.strict),                                 \
-     "also count as findings what is listed apart: forms that an engine says it does not take, forbidden models that it answers"}
+     "also count as findings what is listed apart: forms that an engine says it does not take, forbidden models that it answers, answers that are right by one reading of the ONNX text"}
 #define COMMON_SECOND_OPINION(type)                                                                 \
     {0, "second-opinion", OPTION_FLAG, NULL, offsetof(type, common.second_opinion),                 \
      "before an answer is called wrong, ask onnx-reference too (docs/engines/onnx-reference.md)"}

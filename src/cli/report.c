@@ -125,8 +125,9 @@ static int write_index(struct store *store, const struct folder *folder, struct 
     str_printf(&out, "%s%s%s", index_head, columns, index.counted.data);
     if (index.apart.length)
         str_printf(&out,
-                   "\n## Apart\n\nForms that an engine says it does not take and takes nowhere, and models "
-                   "that ONNX forbids and an engine answers. They are not counted.\n\n%s%s",
+                   "\n## Apart\n\nForms that an engine says it does not take and takes nowhere, models that "
+                   "ONNX forbids and an engine answers, and answers that are right by one reading of what "
+                   "the ONNX text does not say. They are not counted.\n\n%s%s",
                    columns, index.apart.data);
     if (status == 0)
         status = output_own_write(folder, "findings/README.md", index_head, out.data, out.length, err);

@@ -45,7 +45,9 @@ struct seat_half {
 
 struct seat {
     struct worker worker;
-    int engine; /* its number in the pool; -1: none, it looks at a failure once more (limit_check.h) */
+    /* Its number in the pool; -1: it is none of the pool's, but runs a case again that failed at a limit
+     * (limit_check.h). */
+    int engine;
     const struct seat_limits *limits;
     enum seat_state state;
     enum cause cause;

@@ -314,8 +314,8 @@ static bool has_upstream(const struct reverse *r, const Onnx__NodeProto *node)
 }
 
 /*
- * What an operator whose derivative is 0 almost everywhere passes on: zeros, which are not nothing. Where the
- * next derivative is infinite, an engine that multiplies gets NaN of them.
+ * What an operator whose derivative is 0 almost everywhere passes on to its inputs. These zeros are kept, as
+ * they make a difference further back: an engine that multiplies them by an infinite derivative gets NaN.
  */
 static int give_zeros(struct reverse *r, size_t number)
 {

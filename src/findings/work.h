@@ -24,8 +24,8 @@
 
 #include "findings/store.h"
 
-/* OCCURRENCES: of a finding that are stored, those of the lowest cases; that it is met again and again is
- * told by counters. */
+/* WORK_OCCURRENCES: a finding that is met again and again is stored so often, for the cases with the lowest
+ * numbers; counters tell how often it was met. */
 enum { WORK_LAG = 2, WORK_RANGE_MOST = 4096, WORK_OCCURRENCES = 5 };
 
 /* How a campaign is cut. The first worker stores it, and all others take what is stored. */

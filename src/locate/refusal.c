@@ -49,7 +49,7 @@ struct refusals {
     struct known_answer *answers;
     size_t count, capacity;
     size_t asked;
-    struct form_limits *forms; /* NULL: whether a form is refused is not asked */
+    struct form_limits *forms; /* NULL: nobody asks whether a form is refused wherever it stands */
 };
 
 struct refusals *refusals_new(bool forms)

@@ -113,7 +113,8 @@ static struct stretch stretch_of(const struct align *a, size_t roi, int axis)
     s.bin = s.size / (long double)a->out[axis];
     s.error =
         fabsl(a->scale) * (low.h + high.h) * 2 + 8 * u * (fabsl(s.begin) + fabsl(end) + fabsl(s.size) + 1);
-    /* Roundings of numbers that are at most as large, and the ends' own deviations. */
+    /* What the roundings on the way here add up to, none of them larger than that of this sum, and the
+     * deviations of the two ends. */
     s.likely = likely_add(sqrtl(8.0L / 3) * u * (fabsl(s.begin) + fabsl(end) + fabsl(s.size) + 1),
                           2 * fabsl(a->scale) * likely_add(low.l, high.l));
     long double grid = ceill(s.bin), slack = s.error / (long double)a->out[axis];

@@ -220,9 +220,10 @@ static const struct abbreviation of_engines[] = {
     {"IF", "inference failure: it ends at run"},
     {"DCF", "data comparison failure: fewer than 99.9 % of the elements are within 0.1 %"},
     {"DCP", "data comparison pass: at least so many are"},
-    {"apart", "forms that the engine says it does not take and takes nowhere, and forbidden models that it "
-              "answers: no "
-              "findings, unless --strict is given"},
+    {"apart",
+     "forms that the engine says it does not take and takes nowhere, forbidden models that it answers, "
+     "and answers that are right by one reading of the ONNX text: no findings, unless --strict is "
+     "given"},
     {"known", "findings that a known issue explains (docs/known-issues.md)"},
 };
 

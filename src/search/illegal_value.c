@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct crafting {
+struct illegal_draw {
     struct rewrite *work;
     Onnx__NodeProto *node;
     const struct op_param *param;
@@ -17,13 +17,13 @@ struct crafting {
     struct error *err;
 };
 
-static int does_not_apply(struct crafting *c)
+static int does_not_apply(struct illegal_draw *c)
 {
     return error_set(c->err, ERROR_NOT_FOUND, "no such value for %s of this %s", c->param->name,
                      op_title(c->node));
 }
 
-static const Onnx__AttributeProto *attribute_of(const struct crafting *c)
+static const Onnx__AttributeProto *attribute_of(const struct illegal_draw *c)
 {
     return c->param->kind == PARAM_INPUT ? NULL : node_attribute(c->node, c->param->name);
 }
@@ -31,7 +31,7 @@ static const Onnx__AttributeProto *attribute_of(const struct crafting *c)
 /* --- Numbers and words --- */
 
 /* A number for a list is spread; the text shows the whole. */
-static int set_word(struct crafting *c, const char *word)
+static int set_word(struct illegal_draw *c, const char *word)
 {
     if (set_param(c->work, c->node, c->param, true, c->rng, word, c->err))
         return -1;
@@ -48,7 +48,7 @@ static bool is_switch(const struct op_param *param)
     return param->kind == PARAM_INT && param->legal && strcmp(param->legal, "0|1") == 0;
 }
 
-static int from_table(struct crafting *c)
+static int from_table(struct illegal_draw *c)
 {
     char word[PARAM_WORD];
     bool drawn = !is_switch(c->param) && param_draw(c->rng, c->param->illegal, false, word);
@@ -56,7 +56,7 @@ static int from_table(struct crafting *c)
 }
 
 /* 4294967297 is 1, and 4294967296 is 0, to who reads 32 bits only. */
-static int extreme_number(struct crafting *c)
+static int extreme_number(struct illegal_draw *c)
 {
     static const char numbers[] = "0|-1|-2|1000|2147483647|2147483648|-2147483648|4294967296|4294967297|"
                                   "9223372036854775807|-9223372036854775808";
@@ -71,7 +71,7 @@ static int extreme_number(struct crafting *c)
     return param_draw(c->rng, numbers, false, word) ? set_word(c, word) : does_not_apply(c);
 }
 
-static int other_word(struct crafting *c)
+static int other_word(struct illegal_draw *c)
 {
     char word[PARAM_WORD];
     if (c->param->kind != PARAM_STRING)
@@ -82,13 +82,13 @@ static int other_word(struct crafting *c)
 
 /* --- Lists --- */
 
-static size_t draw_length(struct crafting *c, size_t old)
+static size_t draw_length(struct illegal_draw *c, size_t old)
 {
     size_t lengths[] = {0, old ? old - 1 : 1, old + 1, 2 * old, 33};
     return lengths[rng_below(c->rng, sizeof lengths / sizeof *lengths)];
 }
 
-static int attribute_of_length(struct crafting *c)
+static int attribute_of_length(struct illegal_draw *c)
 {
     const struct bounded *first = rewrite_input(c->work, c->node, 0);
     int64_t values[PARAM_LIST];
@@ -105,7 +105,7 @@ static int attribute_of_length(struct crafting *c)
     return 0;
 }
 
-static int set_shape(struct crafting *c, enum dtype type, const struct shape *shape)
+static int set_shape(struct illegal_draw *c, enum dtype type, const struct shape *shape)
 {
     struct tensor old, tensor;
     if (rewrite_known(c->work, c->node->input[c->param->input], &old, c->err) != 1)
@@ -120,7 +120,7 @@ static int set_shape(struct crafting *c, enum dtype type, const struct shape *sh
     return set_input_tensor(c->work, c->node, c->param->input, &tensor, c->err);
 }
 
-static int other_length(struct crafting *c)
+static int other_length(struct illegal_draw *c)
 {
     if (c->param->kind == PARAM_INTS)
         return attribute_of_length(c);
@@ -138,7 +138,7 @@ static int other_length(struct crafting *c)
 
 /* --- Left out, of another type, of another rank --- */
 
-static int left_out(struct crafting *c)
+static int left_out(struct illegal_draw *c)
 {
     str_add(c->text, "left out");
     if (c->param->kind == PARAM_INPUT) {
@@ -155,7 +155,7 @@ static int left_out(struct crafting *c)
     return 0;
 }
 
-static int attribute_of_type(struct crafting *c)
+static int attribute_of_type(struct illegal_draw *c)
 {
     struct arena *arena = &c->work->model->arena;
     const char *name = c->param->name;
@@ -181,7 +181,7 @@ static int attribute_of_type(struct crafting *c)
     return 0;
 }
 
-static int other_type(struct crafting *c)
+static int other_type(struct illegal_draw *c)
 {
     if (c->param->kind != PARAM_INPUT)
         return attribute_of_type(c);
@@ -195,7 +195,7 @@ static int other_type(struct crafting *c)
     return set_shape(c, other, &shape);
 }
 
-static int other_rank(struct crafting *c)
+static int other_rank(struct illegal_draw *c)
 {
     const struct bounded *type =
         c->param->kind == PARAM_INPUT ? rewrite_input(c->work, c->node, c->param->input) : NULL;
@@ -210,15 +210,15 @@ static int other_rank(struct crafting *c)
 }
 
 /* The same words more often are drawn more often. */
-static int (*const crafts[])(struct crafting *) = {from_table,     from_table, from_table,   extreme_number,
-                                                   extreme_number, other_word, other_length, left_out,
-                                                   other_type,     other_rank};
+static int (*const draws[])(struct illegal_draw *) = {
+    from_table, from_table,   from_table, extreme_number, extreme_number,
+    other_word, other_length, left_out,   other_type,     other_rank};
 
 int illegal_value_apply(struct rewrite *work, Onnx__NodeProto *node, const struct op_param *param,
                         struct rng *rng, struct str *text, struct error *err)
 {
-    struct crafting crafting = {work, node, param, rng, text, err};
-    return crafts[rng_below(rng, sizeof crafts / sizeof *crafts)](&crafting);
+    struct illegal_draw draw = {work, node, param, rng, text, err};
+    return draws[rng_below(rng, sizeof draws / sizeof *draws)](&draw);
 }
 
 /* --- Proof --- */

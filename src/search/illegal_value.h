@@ -1,5 +1,5 @@
 /*
- * Crafty illegal values for one parameter of a node: values of the operator table, zero, negative and huge
+ * Illegal values for one parameter of a node: values of the operator table, zero, negative and huge
  * numbers, lists that are too long, too short or empty, an attribute that is left out or has another type, an
  * input that is left out or has another type or rank.
  *
@@ -10,7 +10,7 @@
 
 #include "search/set_param.h"
 
-/* Gives the parameter a crafty value and appends what it is to `text`. Fails with ERROR_NOT_FOUND when what
+/* Gives the parameter such a value and appends what it is to `text`. Fails with ERROR_NOT_FOUND when what
  * was drawn does not apply. */
 int illegal_value_apply(struct rewrite *work, Onnx__NodeProto *node, const struct op_param *param,
                         struct rng *rng, struct str *text, struct error *err);

@@ -172,7 +172,7 @@ static void read_nothing(struct connection *c)
         end_connection(c);
 }
 
-/* Who has not sent a request yet makes room for others, then who has got an answer; the oldest first. */
+/* The connection of this phase that has waited longest, NULL if there is none: it is closed to make room. */
 static struct connection *oldest_in(struct http_server *server, enum phase phase)
 {
     struct connection *oldest = NULL;

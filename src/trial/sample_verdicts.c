@@ -519,7 +519,7 @@ static const char *predicate(const struct verdict *verdict)
     return row->class == CLASS_AGREES && verdict->by_vote ? row->word : row->sentence;
 }
 
-/* Samples that are like the one it is about. */
+/* The number of samples with a verdict as serious as that of the sample which the summary shows. */
 static size_t alike(const struct engine_verdict *overall)
 {
     size_t count = 0;

@@ -89,6 +89,14 @@ static void findings_are_listed_as_they_came(void **state)
     store_close(store);
 }
 
+static int count_case(void *context, const struct occurrence *occurrence, struct error *err)
+{
+    (void)occurrence;
+    (void)err;
+    ++*(int *)context;
+    return 0;
+}
+
 /* One case that showed two of them counts once. */
 static void merged_findings_count_for_their_owner(void **state)
 {
@@ -110,6 +118,10 @@ static void merged_findings_count_for_their_owner(void **state)
     add(store, "smaller", "e", "r3");
     assert_int_equal(store_merge(store, "small", "smaller", &err), 0); /* all follow */
     assert_listed(store, (struct store_filter){0}, "smaller:3 new|");
+    /* As many cases are listed as are counted: one that was met under two signatures once. */
+    int listed = 0;
+    assert_int_equal(store_occurrences(store, "smaller", 0, count_case, &listed, &err), 0);
+    assert_int_equal(listed, 3);
     store_close(store);
 }
 
