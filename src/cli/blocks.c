@@ -303,6 +303,7 @@ static const struct cli_option options[] = {
 const struct command command_blocks = {
     .name = "blocks",
     .summary = "list the blocks of the graph generator, or harvest more from models",
+    .words = "list|show|harvest",
     .usage = "[list | show NAME... | harvest MODEL... -o DIR]",
     .about =
         "A block is an operator, or a subgraph in a text file; 'assay fuzz' places blocks in random graphs.\n"

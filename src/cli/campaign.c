@@ -484,6 +484,7 @@ static const struct settings defaults = {.port = 8642};
 const struct command command_campaign = {
     .name = "campaign",
     .summary = "look after campaigns that many machines share",
+    .words = "list|status|top|stop|resume|export|serve|init",
     .usage = "list|status|top|stop|resume|export|serve|init URL [NAME] [OPTION...]",
     .about =
         "Campaigns of many machines live in a PostgreSQL database, each under a name; 'assay fuzz --db URL\n"

@@ -2,7 +2,7 @@
  * The command line: each subcommand is one file and one row in meson.build.
  *
  * A subcommand is a `const struct command command_NAME`: its texts, a table of options that binds each to a
- * member of its settings, and its function. Help, usage errors and shell completion derive from the table.
+ * member of its settings, and its function. Help, manual pages, usage errors and completion derive from it.
  *
  * The exit status follows diff (judge/standing.h): 0 every engine answered, every answer was judged and all
  * agree; 1 something was found; 2 trouble (usage, no such engine, unreadable file, nothing judged).
@@ -53,6 +53,8 @@ struct command {
     const char *name;
     const char *summary;  /* one line of `assay help` */
     const char *usage;    /* what follows the name: "MODEL... -e ENGINE..." */
+    const char *words;    /* what its words are, for shells: NULL files, "ENGINE", or the first one's choices:
+                             "list|show" */
     const char *about;    /* paragraphs for --help */
     const char *examples; /* lines, each starting with two spaces */
     const struct cli_option *options;
@@ -109,9 +111,12 @@ int cli_spare_inputs(const struct command *command, const void *settings, const 
  * options and they are given, else 30 s and 4 GB. */
 struct limits cli_limits(const struct command *command, const void *settings);
 
-/* The texts of `assay COMMAND --help`, `assay help` and `assay completion`, appended to *out. */
+/* The texts of `assay COMMAND --help` and `assay help`, appended to *out. */
 void cli_help(const struct command *command, struct str *out);
 void cli_overview(struct str *out);
-void cli_completion(struct str *out); /* a bash completion script */
+
+/* The manual pages assay-COMMAND(1) and assay(1), which the build installs, appended to *out. */
+void cli_manual(const struct command *command, struct str *out);
+void cli_manual_overview(struct str *out);
 
 #endif

@@ -415,6 +415,7 @@ static const struct cli_option options[] = {
 const struct command command_engines = {
     .name = "engines",
     .summary = "list engines, their versions and knobs",
+    .words = "ENGINE",
     .usage = "[NAME...] | --check ENGINE|FILE.ini... | --sandbox",
     .about =
         "Starts each engine once and prints what it reports about itself. An engine is named\n"

@@ -37,6 +37,7 @@ void cli_overview(struct str *out)
     table_print(&table, out, false, 2);
     table_release(&table);
     str_add(out, "\n'assay COMMAND --help' explains a command with examples.\n"
+                 "'assay completion bash' prints what completes these words in bash, also for zsh and fish.\n"
                  "An engine is name[@version][:knob=value,...]; 'assay engines' lists what there is.\n"
                  "Exit status: 0 all agree, 1 something was found, 2 trouble.\n");
 }
@@ -86,26 +87,4 @@ void cli_help(const struct command *command, struct str *out)
     table_print(&table, out, false, 2);
     table_release(&table);
     str_printf(out, "\nExamples:\n%s", command->examples);
-}
-
-void cli_completion(struct str *out)
-{
-    str_add(out, "# bash completion for assay; load it with: source <(assay completion)\n"
-                 "_assay() {\n"
-                 "    local word=${COMP_WORDS[COMP_CWORD]}\n"
-                 "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-                 "        COMPREPLY=($(compgen -W \"");
-    for (size_t i = 0; i < cli_n_commands; i++)
-        str_printf(out, "%s%s", i ? " " : "", cli_commands[i]->name);
-    str_add(out, "\" -- \"$word\"))\n        return\n    fi\n"
-                 "    case \"$word\" in -*) ;; *) COMPREPLY=($(compgen -f -- \"$word\")); return ;; esac\n"
-                 "    case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const struct command *command = cli_commands[i];
-        str_printf(out, "    %s) COMPREPLY=($(compgen -W \"--help", command->name);
-        for (size_t k = 0; k < command->n_options; k++)
-            str_printf(out, " --%s", command->options[k].name);
-        str_add(out, "\" -- \"$word\")) ;;\n");
-    }
-    str_add(out, "    esac\n}\ncomplete -o filenames -F _assay assay\n");
 }

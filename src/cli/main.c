@@ -4,7 +4,7 @@
 #include "base/heap.h"
 #include "base/memory.h"
 #include "base/wrap.h"
-#include "cli/cli.h"
+#include "cli/completion.h"
 #include "config.h"
 
 #include <fcntl.h>
@@ -46,6 +46,58 @@ static int print_help(const struct command *command)
     return status;
 }
 
+static int no_command(const char *word)
+{
+    const char *nearest = NULL;
+    size_t least = CLI_NEAR;
+    for (size_t i = 0; i < cli_n_commands; i++)
+        if (cli_nearer(word, strlen(word), cli_commands[i]->name, &least))
+            nearest = cli_commands[i]->name;
+    wrap_printf(stderr, "assay: there is no command '%s'%s%s%s 'assay help' lists the commands.\n", word,
+                nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : ".");
+    return STATUS_TROUBLE;
+}
+
+/* assay help --manual NAME: for the build. */
+static int print_manual(const char *name)
+{
+    const struct command *command = cli_find(name);
+    struct str text;
+    if (!command && !text_equal(name, "assay"))
+        return no_command(name);
+    str_init(&text);
+    if (command)
+        cli_manual(command, &text);
+    else
+        cli_manual_overview(&text);
+    int status = wrap_plain(stdout, text.data) ? STATUS_AGREE : STATUS_TROUBLE;
+    str_release(&text);
+    return status;
+}
+
+/* assay completion [SHELL] */
+static int print_completion(int count, char **argv)
+{
+    const char *shell = count ? argv[0] : "bash", *script = completion_script(shell);
+    if (!script || count > 1) {
+        wrap_print(stderr,
+                   "assay: completion is for bash, zsh and fish: 'assay completion zsh' prints a script.\n");
+        return STATUS_TROUBLE;
+    }
+    return wrap_plain(stdout, script) ? STATUS_AGREE : STATUS_TROUBLE;
+}
+
+/* assay complete WORD...: what the script asks. */
+static int print_candidates(int count, char **argv)
+{
+    struct str text;
+    str_init(&text);
+    completion_answer(&(struct cli_list){(size_t)count, (const char **)argv}, &text);
+    int status = wrap_plain(stdout, text.data) ? STATUS_AGREE : STATUS_TROUBLE;
+    str_release(&text);
+    return status;
+}
+
 static int run(const struct command *command, int count, char **argv)
 {
     struct arena arena;
@@ -73,18 +125,6 @@ static int run(const struct command *command, int count, char **argv)
     free(settings);
     arena_release(&arena);
     return status;
-}
-
-static int no_command(const char *word)
-{
-    const char *nearest = NULL;
-    size_t least = CLI_NEAR;
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (cli_nearer(word, strlen(word), cli_commands[i]->name, &least))
-            nearest = cli_commands[i]->name;
-    wrap_printf(stderr, "assay: there is no command '%s'%s%s%s 'assay help' lists the commands.\n", word,
-                nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : ".");
-    return STATUS_TROUBLE;
 }
 
 /* Whoever starts Assay may have closed stdin, stdout or stderr, whose numbers then go to other files, and may
@@ -118,6 +158,8 @@ int main(int argc, char **argv)
         wrap_print(stdout, "assay " ASSAY_VERSION "\n");
         return STATUS_AGREE;
     }
+    if (text_equal(word, "help") && argc == 4 && text_equal(argv[2], "--manual"))
+        return print_manual(argv[3]);
     if (text_equal(word, "help") && argc > 2) {
         const struct command *which = cli_find(argv[2]);
         return which ? print_help(which) : no_command(argv[2]);
@@ -125,7 +167,9 @@ int main(int argc, char **argv)
     if (text_equal(word, "help") || text_equal(word, "--help") || text_equal(word, "-h"))
         return print(cli_overview);
     if (text_equal(word, "completion"))
-        return print(cli_completion);
+        return print_completion(argc - 2, argv + 2);
+    if (text_equal(word, "complete"))
+        return print_candidates(argc - 2, argv + 2);
     const struct command *command = cli_find(word);
     if (!command)
         return no_command(word);
