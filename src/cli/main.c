@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     }
     if (text_equal(word, "help") && argc == 4 && text_equal(argv[2], "--manual"))
         return print_manual(argv[3]);
-    if (text_equal(word, "help") && argc > 2) {
+    if (text_equal(word, "help") && argc > 2 && argv[2][0] != '-') {
         const struct command *which = cli_find(argv[2]);
         return which ? print_help(which) : no_command(argv[2]);
     }

@@ -700,10 +700,10 @@ static int no_engine(const struct registry *registry, const char *name, struct e
     }
     str_init(&names);
     list_names(registry, &names);
-    int result = error_set(err, ERROR_NOT_FOUND,
-                           "no engine '%s'%s%s%s; there are: %s. Name another in a file given with -E", name,
-                           nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                           names.length ? names.data : "none");
+    int result =
+        error_set(err, ERROR_NOT_FOUND, "no engine '%s'%s%s%s: %s. Name another in a file given with -E",
+                  name, nearest ? "; did you mean '" : "; there are", nearest ? nearest : "",
+                  nearest ? "'? There are" : "", names.length ? names.data : "none");
     str_release(&names);
     return result;
 }
