@@ -14,6 +14,8 @@ or a single array: NumPy, torch, or whatever ``numpy.asarray`` takes. Nothing is
 beside it runs the reference and all engines in sandboxed workers, so that a hostile model cannot harm it.
 docs/python.md has more examples.
 """
+from typing import Any
+
 from assay.command import Comparison, EngineAnswer, Localization, compare, localize
 from assay.handle import (Judge, Model, assert_correct, default_judge, judge, judge_engine, reference, run,
                           tolerances)
@@ -23,12 +25,15 @@ from assay.tensors import Tensor
 
 __all__ = [
     "AssayError", "Cancelled", "Comparison", "EngineAnswer", "Judge", "Localization", "Model", "NotJudged", "RIGHT",
-    "Tensor", "Tolerance", "UNJUDGED", "Value", "Values", "Verdict", "WRONG", "assert_correct", "compare",
+    "Tensor", "Tolerance", "UNJUDGED", "Value", "Values", "Verdict", "WRONG", "assert_correct", "backend_test", "compare",
     "default_judge", "judge", "judge_engine", "localize", "reference", "run", "tolerances", "version",
 ]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         return version()
+    if name == "backend_test":  # needs the package onnx
+        from assay.backend_tests import backend_test
+        return backend_test
     raise AttributeError(f"module 'assay' has no attribute {name!r}")
