@@ -55,6 +55,8 @@ def words(error):
 def find_backend(named):
     """The module or class that `named` means: MODULE, or MODULE:NAME."""
     module, _, path = named.partition(":")
+    if not module:
+        raise Rejected("no backend is named: give the knob backend, or the module's name behind the program's")
     found = importlib.import_module(module)
     for name in path.split(".") if path else []:
         found = getattr(found, name)
@@ -121,7 +123,7 @@ def from_array(name, given):
 
 
 class OnnxBackend(Engine):
-    knobs = [Knob("backend", "MODULE", sys.argv[1] if len(sys.argv) > 1 else "onnxruntime.backend",
+    knobs = [Knob("backend", "MODULE", sys.argv[1] if len(sys.argv) > 1 else "",
                   "a module with prepare and run, or a class in one: MODULE:CLASS"),
              Knob("device", "DEVICE", "CPU", "what prepare is asked for")]
 
