@@ -35,18 +35,20 @@ def main():
         labels = ["planted"] + [f"planted:backend=planted:{name}" for name, _, _ in planted]
         done = subprocess.run([assay, "conform", *[os.path.join(cases, case) for case in CASES], "-E", engines.name,
                                "--deadline", "8s", "--memory", "1G", "--format", "json",
-                               *[part for label in labels for part in ("-e", label)]], stdout=subprocess.PIPE)
+                               *[part for label in labels for part in ("-e", label)]], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
     found = json.loads(done.stdout)["results"]
     expected = {f"planted:backend=planted:{name}": (name, verdict, stage) for name, verdict, stage in planted}
     expected["planted"] = ("right", "pass", "run")
     bad = set()
-    for one in found:
+    for one in found:                                   # the first engine is the one without a mistake
         name, verdict, stage = expected[one["engine"]]
         if one["case"].split("/")[-1] in SKIPPED.get(name, []):
             continue
         if (one["verdict"], one["stage"]) != (verdict, stage):
             bad.add(name)
-            print(f"{name} on {one['case']}: {one['verdict']} at {one['stage']} ({one['message']}), not {verdict} at {stage}")
+            if name == "right" or "right" not in bad:
+                print(f"{name} on {one['case']}: {one['verdict']} at {one['stage']} ({one['message']}), not {verdict} at {stage}")
     if "right" in bad:
         print("the backend without a mistake does not pass")
     print(f"{len(planted) - len(bad - {'right'})} of {len(planted)} mistakes are called what they are")
