@@ -134,7 +134,8 @@ static int set_options(struct adapter_call *call, const struct ort *ort)
                   ort->api->SetSessionGraphOptimizationLevel(ort->options, levels[level])) < 0 ||
         ort_check(call, ORT_STAGE_START,
                   ort->api->SetSessionLogSeverityLevel(ort->options, ORT_LOGGING_LEVEL_FATAL)) < 0 ||
-        set_threads(call, ort) < 0 || set_memory(call, ort) < 0 || set_accuracy(call, ort) < 0)
+        set_threads(call, ort) < 0 || set_memory(call, ort) < 0 || set_accuracy(call, ort) < 0 ||
+        ort_provider_start(call) < 0)
         return -1;
     if (disable[0] != '\0' && set_disabled(call, ort, disable) < 0)
         return -1;
@@ -266,14 +267,8 @@ static int make_session(struct adapter_call *call, const struct adapter_model *m
     if (traced && ort_trace_start(call) < 0)
         return -1;
     const OrtSessionOptions *options = direct ? ort->trace.options : ort->options;
-    OrtStatus *status = model->path
-                            ? ort->api->CreateSession(ort->env, model->path, options, &ort->loaded.session)
-                            : ort->api->CreateSessionFromArray(ort->env, model->data, model->size, options,
-                                                               &ort->loaded.session);
-    if (ort_check(call, ORT_STAGE_LOAD, status) < 0) {
-        ort->loaded.session = NULL;
+    if (ort_session_create(call, options, model->path, model->data, model->size, &ort->loaded.session) < 0)
         return -1;
-    }
     if (ort->reload_options && ort_reload(call, traced ? ort->trace.options : ort->reload_options) < 0)
         return -1;
     if (traced)
@@ -377,6 +372,7 @@ static void stop(void *engine)
         ort->api->ReleaseSessionOptions(ort->options);
         ort->api->ReleaseSessionOptions(ort->reload_options);
         ort->api->ReleaseRunOptions(ort->bound_run);
+        ort_provider_stop(ort);
         ort->api->ReleaseEnv(ort->env);
     }
     /* The library stays open: its threads and static objects do not take well to dlclose. */
@@ -432,6 +428,11 @@ int main(int argc, char **argv)
                  "from the file",
          .kind = KNOB_GRAPH,
          .plain = "no"},
+        {.name = "provider",
+         .values = "cpu|xnnpack|dnnl|webgpu|plugin",
+         .value = ort_provider_default(),
+         .help = "the execution provider that gets the nodes it can compute before the CPU's own kernels",
+         .kind = KNOB_KERNELS},
         {.name = "binding",
          .values = "on|off",
          .value = "off",

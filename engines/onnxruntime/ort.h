@@ -27,6 +27,20 @@ struct ort_trace {
     struct trace *kernels; /* those of the first run; NULL: none yet */
 };
 
+/* Who computes before the CPU's own kernels; all zero: nobody. */
+struct ort_provider {
+    const struct provider *chosen;
+    /* Options that no session has: with them a provider's device lives from start to stop, which WebGPU's
+     * otherwise does not survive the first session. */
+    OrtSessionOptions *kept;
+#if ORT_API_VERSION >= 22
+    const OrtEpDevice **devices; /* those of a plugin */
+#else
+    void *devices;
+#endif
+    size_t n_devices;
+};
+
 struct ort {
     void *library;
     const OrtApi *api;
@@ -41,6 +55,7 @@ struct ort {
     OrtSessionOptions *reload_options;
     char *reload_path; /* where `options` let the optimised model be saved */
     bool reload_keep;  /* it was the user who named the file */
+    struct ort_provider provider;
     struct ort_session loaded;
     struct ort_trace trace;
 };
@@ -65,6 +80,19 @@ int ort_trace_start(struct adapter_call *call);
 void ort_trace_loaded(struct adapter_call *call, const struct adapter_model *model); /* after that */
 void ort_trace_ran(struct adapter_call *call);                                       /* after each run */
 void ort_trace_end(struct ort *ort); /* before its session is released */
+
+/* The knob provider's default: what the engine's file says in the environment, else the CPU's kernels. */
+const char *ort_provider_default(void);
+/* Starts the chosen one, and lets hello offer those that this library has. */
+int ort_provider_start(struct adapter_call *call);
+void ort_provider_stop(struct ort *ort);
+/*
+ * Makes a session with these options and the provider, of a file or, where path is NULL, of bytes. Each
+ * session gets the provider anew: of two sessions with the same options WebGPU's second one uses a device
+ * that the first one has released.
+ */
+int ort_session_create(struct adapter_call *call, const OrtSessionOptions *options, const char *path,
+                       const void *data, size_t size, OrtSession **session);
 
 /* A path in the worker's scratch folder; heap. */
 char *ort_scratch_file(const char *ending);

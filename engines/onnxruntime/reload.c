@@ -59,13 +59,9 @@ int ort_reload(struct adapter_call *call, const OrtSessionOptions *options)
     struct ort *ort = call->engine;
     ort->api->ReleaseSession(ort->loaded.session);
     ort->loaded.session = NULL;
-    OrtStatus *status = ort->api->CreateSession(ort->env, ort->reload_path, options, &ort->loaded.session);
+    int result = ort_session_create(call, options, ort->reload_path, NULL, 0, &ort->loaded.session);
     /* What the session still wants of it stays mapped. */
     if (!ort->reload_keep)
         unlink(ort->reload_path);
-    if (ort_check(call, ORT_STAGE_LOAD, status) < 0) {
-        ort->loaded.session = NULL;
-        return -1;
-    }
-    return 0;
+    return result;
 }

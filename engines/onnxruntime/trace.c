@@ -61,23 +61,22 @@ int ort_trace_start(struct adapter_call *call)
 }
 
 /* Lets a session of its own optimise the model and save it to the file. */
-static OrtStatus *save_optimised(const struct ort *ort, const struct adapter_model *model, const char *path)
+static int save_optimised(struct adapter_call *call, const struct adapter_model *model, const char *path)
 {
+    const struct ort *ort = call->engine;
     OrtSessionOptions *options = NULL;
     OrtSession *session = NULL;
-    OrtStatus *status = ort->api->CloneSessionOptions(ort->options, &options);
-    if (!status)
-        status = ort->api->AddSessionConfigEntry(options, "session.save_model_format", "ONNX");
-    if (!status)
-        status = ort->api->SetOptimizedModelFilePath(options, path);
-    if (!status)
-        status = model->path ? ort->api->CreateSession(ort->env, model->path, options, &session)
-                             : ort->api->CreateSessionFromArray(ort->env, model->data, model->size, options,
-                                                                &session);
-    if (session)
-        ort->api->ReleaseSession(session);
+    int result = ort_check(call, ORT_STAGE_LOAD, ort->api->CloneSessionOptions(ort->options, &options));
+    if (result == 0)
+        result = ort_check(call, ORT_STAGE_LOAD,
+                           ort->api->AddSessionConfigEntry(options, "session.save_model_format", "ONNX"));
+    if (result == 0)
+        result = ort_check(call, ORT_STAGE_LOAD, ort->api->SetOptimizedModelFilePath(options, path));
+    if (result == 0)
+        result = ort_session_create(call, options, model->path, model->data, model->size, &session);
+    ort->api->ReleaseSession(session);
     ort->api->ReleaseSessionOptions(options);
-    return status;
+    return result;
 }
 
 void ort_trace_loaded(struct adapter_call *call, const struct adapter_model *model)
@@ -86,10 +85,7 @@ void ort_trace_loaded(struct adapter_call *call, const struct adapter_model *mod
     struct error err;
     char *path = ort_scratch_file("traced.onnx");
     ort->trace.load = NULL;
-    OrtStatus *status = save_optimised(ort, model, path);
-    if (status)
-        ort->api->ReleaseStatus(status);
-    else if (model_load(&ort->trace.optimised, path, &err))
+    if (save_optimised(call, model, path) < 0 || model_load(&ort->trace.optimised, path, &err))
         ort->trace.optimised = NULL;
     if (model->path ? model_load(&ort->trace.original, model->path, &err)
                     : model_parse(&ort->trace.original, model->data, model->size, &err))
@@ -179,12 +175,24 @@ static struct value_names *trace_values(const Onnx__GraphProto *graph, const str
     return values;
 }
 
-/* "com.microsoft.FusedConv": operators of one name in two domains have different kernels. */
+/* Where the last characters of a text of this length begin that are all among these. */
+static size_t ending_of(const char *text, size_t length, const char *among)
+{
+    while (length > 0 && strchr(among, text[length - 1]))
+        length--;
+    return length;
+}
+
+/* "com.microsoft.FusedConv": operators of one name in two domains have different kernels. What a provider
+ * compiles as a whole has a hash and a number behind its name, DNNL_14743771321473815199_0, which go. */
 static void add_kernel_name(const char *domain, const char *operator, struct str * out)
 {
+    size_t length = strlen(operator), end;
     if (domain && *domain && !text_equal(domain, "ai.onnx"))
         str_printf(out, "%s.", domain);
-    str_add(out, operator);
+    while ((end = ending_of(operator, length, "0123456789")) < length && end > 1 && operator[end - 1] == '_')
+        length = end - 1;
+    str_append(out, operator, length);
 }
 
 static void add_kernel(struct trace *kernels, const char *domain, const char *operator, const char * provider,

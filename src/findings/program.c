@@ -215,6 +215,7 @@ static void set_engine(struct program_template *template, const struct bundle_en
     struct label label = label_parse(engine->label);
     struct label_knob knob;
     const char *release = engine->version ? engine->version : "";
+    template_set(template, "engine", "%.*s", (int)label.name.length, label.name.text);
     if (*release && !release[strspn(release, release_letters)])
         template_set(template, "release", "%s", release);
     else
