@@ -1,4 +1,5 @@
 /* assay conform: test cases that have expected outputs. */
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -15,8 +16,9 @@ enum { SHOWN_FINDINGS = 20 };
 
 struct settings {
     struct common common;
-    const char *match, *known;
-    bool list, no_known;
+    const char *match, *known, *expected, *expected_for;
+    long long at_least;
+    bool list, no_known, update;
     double rtol, atol, scale;
 };
 
@@ -185,9 +187,41 @@ static void text_golden(const struct conform *conform, struct str *out, bool col
     }
 }
 
-static void write_text(const struct conform *conform, const struct session *session,
-                       const struct standing *standing, bool all, struct str *out, bool colour)
+static const char *unexpected_words(const struct conform_result *result)
 {
+    return conform_is_failure(result) ? "fails, and is not listed" : "passes, and is listed as failing";
+}
+
+/* How the results compare with the list of expected failures, where there is one. */
+static void text_expected(const struct conform *conform, const struct settings *settings,
+                          const struct expected_failures *list, struct str *out, bool colour)
+{
+    size_t expected = 0, passing = 0, unlisted = 0;
+    if (!list)
+        return;
+    for (size_t i = 0; i < conform->suite->count; i++) {
+        const struct conform_result *result = conform_at(conform, i, 0);
+        bool unexpected = conform_is_unexpected(result), failed = conform_is_failure(result);
+        expected += failed && !unexpected;
+        passing += unexpected && !failed;
+        unlisted += unexpected && failed;
+        if (!unexpected)
+            continue;
+        style_print(out, colour, STYLE_BAD, "%s", unexpected_words(result));
+        str_printf(out, ": %s\n", conform->suite->cases[i].name);
+    }
+    text_print(out, settings->expected, 0);
+    str_printf(out, ": fail as listed: %zu; fail and are not listed: %zu; pass and are listed: %zu; ",
+               expected, unlisted, passing);
+    str_printf(out, "entries that fit no case here: %zu of %zu\n\n", expected_failures_idle(list),
+               expected_failures_count(list));
+}
+
+static void write_text(const struct conform *conform, const struct session *session,
+                       const struct standing *standing, const struct settings *settings,
+                       const struct expected_failures *list, struct str *out, bool colour)
+{
+    bool all = settings->list;
     add_answer(conform, session, standing, "\n", out);
     str_add(out, "\n\n");
     size_t findings = 0;
@@ -201,12 +235,13 @@ static void write_text(const struct conform *conform, const struct session *sess
             const struct conform_result *result = conform_at(conform, i, engine);
             bool finding = conform_is_finding(result->verdict) || conform_is_beyond_rounding(result) ||
                            result->verdict == CONFORM_EXPECTATION || result->verdict == CONFORM_UNDECIDED;
+            finding = finding && (!conform->listed || conform_is_unexpected(result));
             findings += finding;
             if (!all && !(finding && findings <= SHOWN_FINDINGS))
                 continue;
             const char *name = conform->suite->cases[i].name;
             text_row(&table, session->labels[engine], name, result);
-            if (has_something_to_say(result))
+            if (has_something_to_say(result) && (!conform->listed || finding))
                 text_judged(session->labels[engine], name, result, &judged, colour);
         }
     }
@@ -223,6 +258,7 @@ static void write_text(const struct conform *conform, const struct session *sess
     str_release(&judged);
     table_release(&table);
     text_golden(conform, out, colour);
+    text_expected(conform, settings, list, out, colour);
     text_summary(conform, session, out, colour);
 }
 
@@ -241,8 +277,31 @@ static void json_engine(struct json *json, const struct conform *conform, const 
     json_end(json);
 }
 
+static void json_expected(struct json *json, const struct conform *conform, const struct settings *settings,
+                          const struct expected_failures *list)
+{
+    static const char *const names[] = {"passes", "fails"};
+    if (!list)
+        return;
+    json_object(json, "expected");
+    json_string(json, "file", settings->expected);
+    json_int(json, "entries", (int64_t)expected_failures_count(list));
+    json_int(json, "entries_without_a_case", (int64_t)expected_failures_idle(list));
+    for (int failed = 0; failed < 2; failed++) {
+        json_array(json, names[failed]);
+        for (size_t i = 0; i < conform->suite->count; i++) {
+            const struct conform_result *result = conform_at(conform, i, 0);
+            if (conform_is_unexpected(result) && conform_is_failure(result) == (failed == 1))
+                json_string(json, NULL, conform->suite->cases[i].name);
+        }
+        json_end(json);
+    }
+    json_end(json);
+}
+
 static void write_json(const struct conform *conform, const struct session *session,
-                       const struct standing *standing, struct str *out)
+                       const struct standing *standing, const struct settings *settings,
+                       const struct expected_failures *list, struct str *out)
 {
     struct json json;
     struct str answer;
@@ -254,6 +313,7 @@ static void write_json(const struct conform *conform, const struct session *sess
     standing_json(standing, &json);
     engine_settings_json(&session->settings, &json);
     json_int(&json, "cases", (int64_t)conform->suite->count);
+    json_expected(&json, conform, settings, list);
     json_array(&json, "engines");
     for (size_t engine = 0; engine < conform->engines; engine++)
         json_engine(&json, conform, session, engine);
@@ -288,8 +348,13 @@ static void write_json(const struct conform *conform, const struct session *sess
     json_end(&json);
 }
 
-static enum junit_result junit_result(const struct conform_result *result)
+/* A failure that a list expects is a skipped test; any other result that it does not expect is a failure. */
+static enum junit_result junit_result(const struct conform *conform, const struct conform_result *result)
 {
+    if (conform->listed && conform_is_unexpected(result))
+        return JUNIT_FAILURE;
+    if (conform->listed && conform_is_failure(result))
+        return JUNIT_SKIPPED;
     if (conform_is_beyond_rounding(result) || conform_is(result->verdict, CLASS_WRONG_ANSWER))
         return JUNIT_FAILURE;
     if (conform_is(result->verdict, CLASS_OPEN | CLASS_LACK))
@@ -312,6 +377,8 @@ static void write_junit(const struct conform *conform, const struct session *ses
         junit_answer(&junit, answer.data);
         for (size_t i = 0; i < conform->suite->count; i++) {
             const struct conform_result *result = conform_at(conform, i, engine);
+            bool unexpected_pass =
+                conform->listed && conform_is_unexpected(result) && !conform_is_failure(result);
             str_clear(&details);
             if (has_something_to_say(result)) {
                 str_add(&details, "the judge: ");
@@ -322,9 +389,9 @@ static void write_junit(const struct conform *conform, const struct session *ses
             junit_case(&junit, &(struct junit_case){
                                    .name = conform->suite->cases[i].name,
                                    .seconds = (double)(result->load_ns + result->run_ns) * 1e-9,
-                                   .result = junit_result(result),
+                                   .result = junit_result(conform, result),
                                    .type = conform_verdict_name(result->verdict),
-                                   .message = result->message,
+                                   .message = unexpected_pass ? unexpected_words(result) : result->message,
                                    .details = details.data,
                                });
         }
@@ -339,30 +406,54 @@ static void write_junit(const struct conform *conform, const struct session *ses
 }
 
 static int report(const struct conform *conform, const struct session *session,
-                  const struct settings *settings, struct error *err)
+                  const struct settings *settings, const struct expected_failures *list, struct error *err)
 {
     struct standing standing = {.strict = settings->common.strict};
     struct str out;
     str_init(&out);
     conform_stands(conform, session->labels, &standing);
     if (settings->common.format == FORMAT_JSON)
-        write_json(conform, session, &standing, &out);
+        write_json(conform, session, &standing, settings, list, &out);
     else if (settings->common.format == FORMAT_JUNIT)
         write_junit(conform, session, &standing, &out);
     else
-        write_text(conform, session, &standing, settings->list, &out, output_colour(&settings->common));
+        write_text(conform, session, &standing, settings, list, &out, output_colour(&settings->common));
     int status = output_result(&settings->common, &session->settings, &out, err);
     str_release(&out);
     return status ? -1 : standing_status(&standing);
 }
 
+/* Writes the list anew, where anything in it has changed. */
+static int update(const struct settings *settings, const struct expected_failures *list, struct error *err)
+{
+    struct str text;
+    str_init(&text);
+    int status = expected_failures_text(list, &text, err);
+    if (status == 0)
+        status = file_write(settings->expected, text.data, text.length, err);
+    if (status)
+        error_prefix(err, "%.200s", settings->expected);
+    str_release(&text);
+    return status;
+}
+
+static int check_settings(const struct settings *settings, const struct cli_list *words, struct error *err)
+{
+    if (words->count == 0)
+        return error_set(err, ERROR_USAGE, "give a folder of test cases");
+    if (settings->expected && settings->common.engines.count > 1)
+        return error_set(err, ERROR_USAGE, "--expected is the list of one engine: name one");
+    if (!settings->expected && (settings->update || settings->expected_for))
+        return error_set(err, ERROR_USAGE, "--update and --expected-for need the file of --expected");
+    return output_check(&settings->common, err);
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
-    if (words->count == 0)
-        return error_set(err, ERROR_USAGE, "give a folder of test cases");
-    if (output_check(&settings->common, err))
+    if (check_settings(settings, words, err))
         return -1;
+    struct expected_failures *list = NULL;
     struct suite suite = {0};
     struct session session = {0};
     struct conform conform = {0};
@@ -373,6 +464,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct known_issues known;
     struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
     int status = known_open(&known, &files, err);
+    if (status == 0 && settings->expected)
+        status = expected_failures_open(&list, settings->expected, settings->expected_for, err);
     options.look_up = known_look_up;
     options.known = &known;
     if (status == 0)
@@ -381,10 +474,18 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         status = session_open(&session, &settings->common, 1, true, err);
     if (status == 0)
         status = conform_run(&conform, &suite, &session.panel, &options, err);
+    if (status == 0 && list && session.panel.count != 1)
+        status = error_set(err, ERROR_USAGE, "--expected is the list of one engine: name one");
+    conform.at_least = (size_t)settings->at_least;
+    if (status == 0 && list)
+        conform_hold(&conform, list);
     if (status == 0)
-        status = report(&conform, &session, settings, err);
+        status = report(&conform, &session, settings, list, err);
+    if (status >= 0 && settings->update && update(settings, list, err))
+        status = -1;
     if (status < 0)
         trouble_junit(&settings->common, "conform", err);
+    expected_failures_free(list);
     session_close(&session);
     conform_release(&conform);
     known_release(&known);
@@ -399,6 +500,14 @@ static const struct cli_option options[] = {
     {'m', "match", OPTION_TEXT, "PATTERN", offsetof(struct settings, match),
      "only cases whose name matches, as in a shell"},
     COMMON_KNOWN(struct settings),
+    {0, "expected", OPTION_TEXT, "FILE", offsetof(struct settings, expected),
+     "a list of the cases that the engine fails: others may not fail, and these may not pass"},
+    {0, "expected-for", OPTION_TEXT, "WORD", offsetof(struct settings, expected_for),
+     "also the lists of FILE for WORD: current_failing_tests_WORD"},
+    {0, "update", OPTION_FLAG, NULL, offsetof(struct settings, update),
+     "write FILE anew, so that it lists what fails now; comments stay"},
+    {0, "at-least", OPTION_COUNT, "N", offsetof(struct settings, at_least),
+     "it is trouble when fewer cases ran on an engine"},
     {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list), "print every case, not only findings"},
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct settings, rtol), "relative tolerance (default 1e-3)"},
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct settings, atol), "absolute tolerance (default 1e-5)"},
@@ -423,7 +532,8 @@ const struct command command_conform = {
         "verdict of its own and names the operator.\n",
     .examples = "  assay conform cases/ -e onnxruntime -e onnxruntime:opt=none\n"
                 "  assay conform cases/ -e onnxruntime --match 'node/test_conv*' --list\n"
-                "  assay conform cases/ -e onnxruntime --format junit -o conform.xml\n",
+                "  assay conform cases/ -e onnxruntime --format junit -o conform.xml\n"
+                "  assay conform cases/ -e onnxruntime --expected filters.jsonc --at-least 800\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,

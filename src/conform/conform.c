@@ -76,6 +76,39 @@ bool conform_is_apart(const struct conform_result *result)
     return result->judged && verdict_is(result->judged->verdict.kind, CLASS_APART);
 }
 
+bool conform_is_failure(const struct conform_result *result)
+{
+    return !(conform_is(result->verdict, CLASS_AGREES | CLASS_OPEN | CLASS_TROUBLE)) ||
+           conform_is_beyond_rounding(result);
+}
+
+bool conform_is_unexpected(const struct conform_result *result)
+{
+    if (conform_is(result->verdict, CLASS_TROUBLE) || result->listing == LISTED_EITHER)
+        return false;
+    return conform_is_failure(result) != (result->listing == LISTED_FAILS);
+}
+
+void conform_hold(struct conform *conform, struct expected_failures *list)
+{
+    conform->listed = true;
+    for (size_t i = 0; i < conform->suite->count; i++) {
+        struct conform_result *result = &conform->results[i];
+        const char *name = conform->suite->cases[i].name;
+        if (conform_is(result->verdict, CLASS_TROUBLE))
+            continue;
+        result->listing = expected_failures_hold(list, name, conform_is_failure(result));
+        if (conform_is_failure(result) && result->listing == LISTED_NOT)
+            expected_failures_add(list, name, result->message, result->stage == STAGE_LOAD);
+    }
+}
+
+static bool has_run(const struct conform_result *result)
+{
+    return !conform_is(result->verdict, CLASS_LACK | CLASS_TROUBLE) && !conform_is_apart(result) &&
+           result->verdict != CONFORM_NOT_RUNNABLE;
+}
+
 static void case_stands(const struct conform_result *result, const char *name, const char *label,
                         struct standing *standing)
 {
@@ -111,15 +144,21 @@ static void expected_stand(const struct conform *conform, size_t number, struct 
 void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing)
 {
     for (size_t i = 0; i < conform->suite->count; i++)
-        expected_stand(conform, i, standing);
+        if (!conform->listed || conform_at(conform, i, 0)->listing == LISTED_NOT)
+            expected_stand(conform, i, standing);
     for (size_t engine = 0; engine < conform->engines; engine++) {
         size_t ran = 0;
         for (size_t i = 0; i < conform->suite->count; i++) {
             const struct conform_result *result = conform_at(conform, i, engine);
-            case_stands(result, conform->suite->cases[i].name, labels[engine], standing);
-            ran += !conform_is(result->verdict, CLASS_LACK | CLASS_TROUBLE) && !conform_is_apart(result) &&
-                   result->verdict != CONFORM_NOT_RUNNABLE;
+            ran += has_run(result);
+            if (conform->listed && conform_is_unexpected(result))
+                standing_finding(standing);
+            else if (!conform->listed || result->listing == LISTED_NOT)
+                case_stands(result, conform->suite->cases[i].name, labels[engine], standing);
         }
+        if (ran < conform->at_least)
+            standing_trouble(standing, "%zu of %zu cases ran on %s, and at least %zu are wanted", ran,
+                             conform->suite->count, labels[engine], conform->at_least);
         if (!ran && conform->counts[engine][CONFORM_UNSUPPORTED])
             standing_trouble(
                 standing,

@@ -11,6 +11,7 @@
 #define CONFORM_CONFORM_H
 
 #include "case/backend_suite.h"
+#include "conform/expected_failures.h"
 #include "engine/panel.h"
 #include "judge/golden.h"
 #include "trial/sample_verdicts.h"
@@ -68,6 +69,7 @@ struct conform_result {
      * has inputs that do not fit the model.
      */
     const struct engine_verdict *judged;
+    enum listing listing; /* what the list of expected failures says, where there is one */
 };
 
 struct conform {
@@ -78,6 +80,8 @@ struct conform {
     const char *
         *golden; /* [case]: how the case's expected outputs are outside the reference's hard bound, or NULL */
     size_t (*counts)[CONFORM_COUNT]; /* [engine][verdict] */
+    bool listed;                     /* a list of expected failures was held against the results */
+    size_t at_least;                 /* as many cases must have run on each engine */
     double seconds;
 };
 
@@ -108,9 +112,21 @@ bool conform_is_beyond_rounding(const struct conform_result *result);
  * support unless the standing is strict. */
 bool conform_is_apart(const struct conform_result *result);
 
+/* Whether the case failed, as lists of expected failures have it: the engine was asked and its answer was not
+ * as expected, or it gave none. */
+bool conform_is_failure(const struct conform_result *result);
+
+/* Whether it is not as the list of expected failures says: it fails and is not listed, or the reverse. */
+bool conform_is_unexpected(const struct conform_result *result);
+
+/* Holds the results of the one engine against a list, and adds to it the cases that fail and are not listed.
+ */
+void conform_hold(struct conform *conform, struct expected_failures *list);
+
 /*
  * What the results mean for the exit status. An unsupported case is not a finding, but an engine that
- * supports no case at all was not tested, which is trouble. labels: one for each engine.
+ * supports no case at all was not tested, which is trouble. With a list of expected failures, an unexpected
+ * result is a finding, and an expected one is none. labels: one for each engine.
  */
 void conform_stands(const struct conform *conform, const char *const *labels, struct standing *standing);
 
