@@ -123,8 +123,8 @@ int database_open_sqlite(struct database **database, const struct folder *in, co
  * Opens the tables of one campaign in a PostgreSQL database, of which there may be many in one database.
  * `url` is what libpq takes ("postgresql://user@host/name", "service=assay"); it must not hold a password.
  * Without a campaign (NULL) only what belongs to none can be read: the book, assay.campaigns; then
- * ERROR_NOT_FOUND means that there is none. Fails with ERROR_UNSUPPORTED when Assay was built without libpq,
- * and when the tables may run code of their owner's (findings/postgres_tables.h).
+ * ERROR_NOT_FOUND means that there is none. Fails with ERROR_UNSUPPORTED where libpq is missing, here or
+ * where Assay was built, and when the tables may run code of their owner's (findings/postgres_tables.h).
  *
  * A reader is one transaction that changes nothing and lasts until it is closed; it is told when a statement
  * takes longer than half a minute, and gives up when a signal to end has come (base/interrupt.h).

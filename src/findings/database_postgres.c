@@ -44,6 +44,7 @@ enum {
 
 struct postgres {
     struct database base;
+    struct postgres_library pq;
     char *url, *place;
     PGconn *connection;
     enum database_mode mode;
@@ -139,12 +140,12 @@ static void send_release(struct sent *sent, size_t count)
         str_release(&sent->texts[i]);
 }
 
-static struct cell read_cell(const PGresult *result, int row, int column)
+static struct cell read_cell(const struct postgres_library *pq, const PGresult *result, int row, int column)
 {
-    if (PQgetisnull(result, row, column))
+    if (pq->PQgetisnull(result, row, column))
         return (struct cell){0};
-    const char *text = PQgetvalue(result, row, column);
-    switch (PQftype(result, column)) {
+    const char *text = pq->PQgetvalue(result, row, column);
+    switch (pq->PQftype(result, column)) {
     case TYPE_INT:
         return cell_int(strtoll(text, NULL, 10));
     case TYPE_REAL:
@@ -164,26 +165,26 @@ static int execute(struct postgres *pg, const char *sql, const struct sent *sent
         .heeds_signals = reads};
     const struct postgres_values values = {count, sent ? sent->types : NULL, sent ? sent->values : NULL};
     /* A transaction that was begun on a lost connection cannot be continued on another one. */
-    bool lost = !pg->connection || PQstatus(pg->connection) != CONNECTION_OK;
+    bool lost = !pg->connection || pg->pq.PQstatus(pg->connection) != CONNECTION_OK;
     if (lost)
         error_set(err, ERROR_IO, "PostgreSQL: the connection was lost inside a transaction");
     PGresult *result =
-        lost ? NULL : postgres_execute(&pg->connection, sql, sent ? &values : NULL, &patience, err);
+        lost ? NULL : postgres_execute(&pg->pq, &pg->connection, sql, sent ? &values : NULL, &patience, err);
     if (!result) {
         pg->passing = true;
         return -1;
     }
-    ExecStatusType status = PQresultStatus(result);
+    ExecStatusType status = pg->pq.PQresultStatus(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
         *out = result;
         return 0;
     }
-    const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    pg->passing |= PQstatus(pg->connection) != CONNECTION_OK || is_passing(code);
-    postgres_fail(err, ERROR_IO, PQresultErrorMessage(result));
+    const char *code = pg->pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    pg->passing |= pg->pq.PQstatus(pg->connection) != CONNECTION_OK || is_passing(code);
+    postgres_fail(err, ERROR_IO, pg->pq.PQresultErrorMessage(result));
     if (err && code && strcmp(code, "53100") == 0)
         err->cause = ENOSPC;
-    PQclear(result);
+    pg->pq.PQclear(result);
     return -1;
 }
 
@@ -192,7 +193,7 @@ static int command(struct postgres *pg, const char *sql, struct error *err)
 {
     PGresult *result = NULL;
     int status = execute(pg, sql, NULL, 0, &result, err);
-    PQclear(result);
+    pg->pq.PQclear(result);
     return status;
 }
 
@@ -214,7 +215,7 @@ static int begin_once(struct postgres *pg, struct error *err)
 {
     bool reads = pg->mode == DATABASE_READ;
     struct str sql;
-    if (postgres_connect(&pg->connection, pg->url, err)) {
+    if (postgres_connect(&pg->pq, &pg->connection, pg->url, err)) {
         pg->passing = true;
         return -1;
     }
@@ -225,7 +226,7 @@ static int begin_once(struct postgres *pg, struct error *err)
                "SET LOCAL lock_timeout = '%ds'",
                reads ? " READ ONLY" : "", reads ? READERS_STATEMENT_SECONDS : STATEMENT_SECONDS,
                reads ? READERS_LOCK_SECONDS : STATEMENT_SECONDS);
-    if (restricts_kinds(PQserverVersion(pg->connection)))
+    if (restricts_kinds(pg->pq.PQserverVersion(pg->connection)))
         str_add(&sql, "; SET LOCAL restrict_nonsystem_relation_kind = 'view, foreign-table'");
     int status = command(pg, sql.data, err);
     str_release(&sql);
@@ -245,24 +246,25 @@ static int end(struct database *database, bool commit, struct error *err)
     if (status == 0 && commit)
         pg->since = 0;
     if (status) {
-        PQfinish(pg->connection);
+        pg->pq.PQfinish(pg->connection);
         pg->connection = NULL;
     }
     return commit ? status : 0;
 }
 
-static int give_rows(const PGresult *result, database_row *row, void *context, struct error *err)
+static int give_rows(const struct postgres_library *pq, const PGresult *result, database_row *row,
+                     void *context, struct error *err)
 {
-    int columns = PQnfields(result), status = 0;
+    int columns = pq->PQnfields(result), status = 0;
     if (columns > MAX_COLUMNS)
         columns = MAX_COLUMNS;
-    for (int r = 0; r < PQntuples(result) && row && status == 0; r++) {
+    for (int r = 0; r < pq->PQntuples(result) && row && status == 0; r++) {
         struct cell cells[MAX_COLUMNS];
         for (int c = 0; c < columns; c++) {
-            if (PQgetlength(result, r, c) > DATABASE_TEXT_LIMIT)
+            if (pq->PQgetlength(result, r, c) > DATABASE_TEXT_LIMIT)
                 return error_set(err, ERROR_LIMIT, "PostgreSQL: a text is longer than %d MB",
                                  DATABASE_TEXT_LIMIT >> 20);
-            cells[c] = read_cell(result, r, c);
+            cells[c] = read_cell(pq, result, r, c);
         }
         status = row(context, cells, (size_t)columns, err);
     }
@@ -281,7 +283,7 @@ struct alone {
 static int execute_alone(void *context, struct error *err)
 {
     struct alone *alone = context;
-    PQclear(alone->result);
+    alone->pg->pq.PQclear(alone->result);
     alone->result = NULL;
     return execute(alone->pg, alone->sql, alone->sent, alone->count, &alone->result, err);
 }
@@ -301,8 +303,8 @@ static int run(struct database *database, const char *sql, const struct cell *pa
         pg->inside ? execute_alone(&alone, err) : database_transact(database, execute_alone, &alone, err);
     send_release(&sent, count);
     if (!status)
-        status = give_rows(alone.result, row, context, err);
-    PQclear(alone.result);
+        status = give_rows(&pg->pq, alone.result, row, context, err);
+    pg->pq.PQclear(alone.result);
     return status;
 }
 
@@ -368,7 +370,7 @@ static void close_it(struct database *database)
     struct postgres *pg = (struct postgres *)database;
     if (pg->inside) /* a reader; a pooler gives up connections that are left inside a transaction */
         end(database, true, NULL);
-    PQfinish(pg->connection);
+    pg->pq.PQfinish(pg->connection);
     free(pg->url);
     free(pg->place);
     free(pg);
@@ -520,10 +522,13 @@ static int start_reading(struct campaign *campaign, struct error *err)
 int database_open_postgres(struct database **database, const char *url, const char *campaign,
                            enum database_mode mode, struct error *err)
 {
+    struct postgres_library pq;
     *database = NULL;
-    if (postgres_check_address(url, err) || (campaign && check_name(campaign, err)))
+    if (postgres_library_load(&pq, err) || postgres_check_address(&pq, url, err) ||
+        (campaign && check_name(campaign, err)))
         return -1;
     struct postgres *pg = memory_zeroed(1, sizeof *pg);
+    pg->pq = pq;
     struct campaign wanted = {.pg = pg, .name = campaign};
     struct str place;
     str_init(&place);
@@ -534,7 +539,7 @@ int database_open_postgres(struct database **database, const char *url, const ch
     pg->mode = mode;
     str_release(&place);
     /* A wrong address is reported at once; only later trouble is waited out. */
-    int status = postgres_connect(&pg->connection, pg->url, err);
+    int status = postgres_connect(&pg->pq, &pg->connection, pg->url, err);
     if (!status)
         status = mode == DATABASE_READ ? start_reading(&wanted, err)
                                        : database_transact(&pg->base, find_campaign, &wanted, err);

@@ -5,17 +5,17 @@
 #ifndef FINDINGS_POSTGRES_CONNECTION_H
 #define FINDINGS_POSTGRES_CONNECTION_H
 
-#include "base/error.h"
+#include "findings/postgres_library.h"
 
-#include <libpq-fe.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Fails unless the address is one, and holds no password: everyone who lists processes would see it. */
-int postgres_check_address(const char *url, struct error *err);
+int postgres_check_address(const struct postgres_library *pq, const char *url, struct error *err);
 
 /* Connects, unless *connection is alive already. The caller frees it by PQfinish, also after a failure. */
-int postgres_connect(PGconn **connection, const char *url, struct error *err);
+int postgres_connect(const struct postgres_library *pq, PGconn **connection, const char *url,
+                     struct error *err);
 
 /* How long an answer is waited for. */
 struct postgres_patience {
@@ -34,8 +34,9 @@ struct postgres_values {
  * first that failed, to be freed by PQclear. NULL with an error, and a dead connection: it was lost, or gave
  * no answer in time.
  */
-PGresult *postgres_execute(PGconn **connection, const char *sql, const struct postgres_values *values,
-                           const struct postgres_patience *patience, struct error *err);
+PGresult *postgres_execute(const struct postgres_library *pq, PGconn **connection, const char *sql,
+                           const struct postgres_values *values, const struct postgres_patience *patience,
+                           struct error *err);
 
 /* The first line of what libpq says. */
 int postgres_fail(struct error *err, enum error_code code, const char *text);
