@@ -45,7 +45,7 @@ static void *open_library(struct adapter_call *call)
     library = library ? library : dlopen("libonnxruntime.so", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         adapter_fail(call, ADAPTER_FAILED,
-                     "no ONNX Runtime found; bring one with tools/fetch-onnxruntime, e.g. 1.23.2");
+                     "no ONNX Runtime is installed: 'assay fetch onnxruntime' brings one");
     }
     return library;
 }

@@ -74,6 +74,44 @@ char *paths_data(void)
     return user_folder("ASSAY_DATA", "XDG_DATA_HOME", ".local/share/assay");
 }
 
+/* LIB/python3.11/site-packages, of the newest Python that is there; NULL: there is none. */
+static char *packages_below(const char *lib)
+{
+    char **names, *found = NULL;
+    size_t count;
+    if (file_list(lib, &names, &count, NULL))
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        char *python = file_join(lib, names[i]), *packages = file_join(python, "site-packages");
+        if (strncmp(names[i], "python3", strlen("python3")) == 0 && file_is_folder(packages)) {
+            free(found);
+            found = memory_strdup(packages);
+        }
+        free(packages);
+        free(python);
+    }
+    file_names_free(names, count);
+    return found;
+}
+
+char *paths_packages(void)
+{
+    static const char inside[] = "/assay/files/libexec/assay";
+    char *libexec = paths_libexec();
+    size_t length = strlen(libexec), end = strlen(inside);
+    if (length > end && strcmp(libexec + length - end, inside) == 0) {
+        libexec[length - end] = '\0';
+        return libexec;
+    }
+    free(libexec);
+    const char *environment = getenv("VIRTUAL_ENV");
+    if (!environment || *environment != '/')
+        return NULL;
+    char *lib = file_join(environment, "lib"), *packages = packages_below(lib);
+    free(lib);
+    return packages;
+}
+
 char *paths_config(void)
 {
     return user_folder(NULL, "XDG_CONFIG_HOME", ".config/assay");

@@ -13,6 +13,12 @@ extern "C" {
 char *paths_libexec(void); /* adapters, the launcher and the engines' registry files */
 /* $ASSAY_DATA, else $XDG_DATA_HOME/assay, else ~/.local/share/assay: fetched engines. */
 char *paths_data(void);
+/*
+ * The folder of packages of the Python environment that is meant: that in which this copy of Assay lies
+ * (PACKAGES/assay/files/bin/assay, as its wheel is installed), else that of $VIRTUAL_ENV. NULL: there is
+ * none.
+ */
+char *paths_packages(void);
 char *paths_known(void);  /* lists of known issues: share/known of the source tree, or the installed folder */
 char *paths_config(void); /* $XDG_CONFIG_HOME/assay, else ~/.config/assay */
 

@@ -23,7 +23,7 @@ struct pair {
 
 /* A section. Strings live in the registry's arena. */
 struct entry {
-    const char *name, *command, *library, *versions, *fetch, *file;
+    const char *name, *command, *library, *package, *versions, *fetch, *file;
     const char *see, *pass;
     enum sandbox_mode sandbox;
     bool launcher;
@@ -33,15 +33,20 @@ struct entry {
     struct engine_profile profile;
 };
 
+struct version {
+    char *name, *path;
+};
+
 /* One engine's versions, ascending. */
 struct versions {
-    char **names, **paths;
-    size_t count;
+    struct version *items;
+    size_t count, room;
+    char *plain; /* the version that is meant where none is named; NULL: none of them */
 };
 
 struct registry {
     struct arena arena;
-    char *libexec, *data;
+    char *libexec, *data, *packages;
     struct entry **entries;
     size_t count, room;
     const char *file;       /* being read */
@@ -182,11 +187,12 @@ static int set_profile(struct registry *registry, struct entry *entry, const cha
 {
     int status = profile_set(&entry->profile, &registry->arena, key, value, err);
     if (status == 1)
-        return error_set(err, ERROR_FORMAT,
-                         "no key '%s'; there are command, library, versions, fetch, launcher, memory, see, "
-                         "pass, sandbox, like, "
-                         "program, environment.NAME, knob-environment.KNOB, %s",
-                         key, profile_keys);
+        return error_set(
+            err, ERROR_FORMAT,
+            "no key '%s'; there are command, library, package, versions, fetch, launcher, memory, see, "
+            "pass, sandbox, like, "
+            "program, environment.NAME, knob-environment.KNOB, %s",
+            key, profile_keys);
     return status;
 }
 
@@ -213,6 +219,8 @@ static int visit_key(void *context, const char *section, const char *key, const 
         entry->command = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "library"))
         entry->library = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "package"))
+        entry->package = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "versions"))
         entry->versions = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "fetch"))
@@ -306,6 +314,7 @@ int registry_open(struct registry **result, const char *const *extra_files, size
     arena_init(&registry->arena);
     registry->libexec = paths_libexec();
     registry->data = paths_data();
+    registry->packages = paths_packages();
     int failed = read_installed(registry, err) || read_user_files(registry, err);
     for (size_t i = 0; i < count && !failed; i++)
         failed = read_given(registry, extra_files[i], err);
@@ -328,6 +337,7 @@ void registry_free(struct registry *registry)
     arena_release(&registry->arena);
     free(registry->libexec);
     free(registry->data);
+    free(registry->packages);
     free(registry->entries);
     free(registry);
 }
@@ -339,23 +349,44 @@ struct arena *registry_arena(struct registry *registry)
 
 static void versions_free(struct versions *versions)
 {
-    file_names_free(versions->names, versions->count);
-    file_names_free(versions->paths, versions->count);
+    for (size_t i = 0; i < versions->count; i++) {
+        free(versions->items[i].name);
+        free(versions->items[i].path);
+    }
+    free(versions->items);
+    free(versions->plain);
 }
 
+static const struct version *find_version(const struct versions *versions, const char *name)
+{
+    for (size_t i = 0; name && i < versions->count; i++)
+        if (text_equal(versions->items[i].name, name))
+            return &versions->items[i];
+    return NULL;
+}
+
+/* In its place among the others. One that is there already has the new path. */
 static void add_version(struct versions *versions, const char *name, size_t length, const char *path)
 {
-    size_t room = versions->count;
-    versions->names = memory_grow(versions->names, &room, versions->count + 1, sizeof(char *));
-    room = versions->count;
-    versions->paths = memory_grow(versions->paths, &room, versions->count + 1, sizeof(char *));
     char *copy = memory_strdup(name);
     copy[length] = '\0';
-    versions->names[versions->count] = copy;
-    versions->paths[versions->count++] = memory_strdup(path);
+    size_t at = versions->count;
+    while (at > 0 && text_compare(versions->items[at - 1].name, copy) >= 0)
+        at--;
+    if (at < versions->count && text_equal(versions->items[at].name, copy)) {
+        free(versions->items[at].path);
+        versions->items[at].path = memory_strdup(path);
+        free(copy);
+        return;
+    }
+    versions->items =
+        memory_grow(versions->items, &versions->room, versions->count + 1, sizeof *versions->items);
+    memmove(versions->items + at + 1, versions->items + at, (versions->count - at) * sizeof *versions->items);
+    versions->items[at] = (struct version){copy, memory_strdup(path)};
+    versions->count++;
 }
 
-/* The folder's entries come with numbers in order, so the versions do too. */
+/* The last one, the folder's entries being in order, is the newest. */
 static void list_versions(const char *folder, const char *before, const char *after, const char *rest,
                           struct versions *versions)
 {
@@ -370,25 +401,24 @@ static void list_versions(const char *folder, const char *before, const char *af
         struct str path;
         str_init(&path);
         str_printf(&path, "%s/%s%s", folder, names[i], rest);
-        if (file_exists(path.data))
-            add_version(versions, names[i] + strlen(before), length - edges, path.data);
+        if (file_exists(path.data)) {
+            length -= edges;
+            add_version(versions, names[i] + strlen(before), length, path.data);
+            free(versions->plain);
+            versions->plain = memory_strdup(names[i] + strlen(before));
+            versions->plain[length] = '\0';
+        }
         str_release(&path);
     }
     file_names_free(names, count);
 }
 
-/* Finds the versions that match a pattern FOLDER/BEFORE{version}AFTER/REST, in which the version is part of
- * one name. */
-static struct versions find_versions(struct registry *registry, const struct entry *entry)
+/* Those that match a pattern FOLDER/BEFORE{version}AFTER/REST, in which the version is part of one name. */
+static void match_versions(struct registry *registry, char *pattern, struct versions *versions)
 {
-    struct versions versions = {0};
-    const char *where = entry->versions ? entry->versions : entry->library;
-    if (!where)
-        return versions;
-    char *pattern = expand(registry, entry, where, NULL);
     char *at = strstr(pattern, "{version}");
     if (!at)
-        return versions;
+        return;
     char *after = at + strlen("{version}"), *slash = strchr(after, '/');
     const char *rest = slash ? arena_strdup(&registry->arena, slash) : "";
     if (slash)
@@ -396,9 +426,26 @@ static struct versions find_versions(struct registry *registry, const struct ent
     *at = '\0';
     char *start = strrchr(pattern, '/');
     if (!start)
-        return versions;
+        return;
     *start = '\0';
-    list_versions(pattern, start + 1, after, rest, &versions);
+    list_versions(pattern, start + 1, after, rest, versions);
+}
+
+/* What is installed beside the user's programs in Python is what they use: it comes last, and the plain name
+ * means it. With adapters of other versions the plain name is none of them. */
+static struct versions find_versions(struct registry *registry, const struct entry *entry)
+{
+    struct versions versions = {0};
+    const char *where = entry->versions ? entry->versions : entry->library;
+    if (where)
+        match_versions(registry, expand(registry, entry, where, NULL), &versions);
+    if (entry->package && registry->packages)
+        match_versions(registry, arena_printf(&registry->arena, "%s/%s", registry->packages, entry->package),
+                       &versions);
+    if (entry->versions) {
+        free(versions.plain);
+        versions.plain = NULL;
+    }
     return versions;
 }
 
@@ -708,8 +755,19 @@ static int no_engine(const struct registry *registry, const char *name, struct e
     return result;
 }
 
-static int no_version(const struct entry *entry, const char *version, const struct versions *versions,
-                      struct error *err)
+/* fetch = tools/fetch-x is {libexec}/fetch/fetch-x; programs of users and what only a checkout can do are not
+ * there. */
+static const char *fetcher_of(struct registry *registry, const struct entry *entry)
+{
+    if (!entry->fetch || !text_starts(entry->fetch, "tools/") || strpbrk(entry->fetch, " ;"))
+        return NULL;
+    const char *path =
+        arena_printf(&registry->arena, "%s/fetch/%s", registry->libexec, file_base(entry->fetch));
+    return file_exists(path) ? path : NULL;
+}
+
+static int no_version(struct registry *registry, const struct entry *entry, const char *version,
+                      const struct versions *versions, struct error *err)
 {
     const char *where = entry->versions ? entry->versions : entry->library;
     if (!where)
@@ -721,11 +779,13 @@ static int no_version(const struct entry *entry, const char *version, const stru
     str_printf(&text, "no version '%s' of %s; ", version, entry->name);
     if (entry->fetch && entry->versions)
         str_printf(&text, "plain %s is this system's, '%s' fetches others; ", entry->name, entry->fetch);
+    else if (fetcher_of(registry, entry))
+        str_printf(&text, "'assay fetch %s==%s' brings it; ", entry->name, version);
     else if (entry->fetch)
         str_printf(&text, "get it with '%s %s'; ", entry->fetch, version);
     str_add(&text, "there are: ");
     for (size_t i = versions->count; i > 0; i--) /* the newest first: the message may be cut */
-        str_printf(&text, "%s%s", versions->names[i - 1], i > 1 ? ", " : "");
+        str_printf(&text, "%s%s", versions->items[i - 1].name, i > 1 ? ", " : "");
     if (!versions->count)
         str_printf(&text, "none at %s", where);
     int result = error_set(err, ERROR_NOT_FOUND, "%s", text.data);
@@ -757,16 +817,14 @@ static int choose_library(struct registry *registry, const struct entry *entry, 
     *library = version ? NULL : library_from_environment(entry);
     if (!version && !*library && entry->library && !strstr(entry->library, "{version}"))
         *library = expand(registry, entry, entry->library, NULL);
-    for (size_t i = 0; i < versions.count && !*library; i++) {
-        bool newest = i + 1 == versions.count && !entry->versions; /* with them, the plain name is another */
-        bool wanted = version ? text_equal(versions.names[i], version) : newest;
-        if (wanted) {
-            spec->version = arena_strdup(&registry->arena, versions.names[i]);
-            *library = arena_strdup(&registry->arena, versions.paths[i]);
-        }
+    const struct version *chosen =
+        *library ? NULL : find_version(&versions, version ? version : versions.plain);
+    if (chosen) {
+        spec->version = arena_strdup(&registry->arena, chosen->name);
+        *library = arena_strdup(&registry->arena, chosen->path);
     }
     if (version && !*library)
-        result = no_version(entry, version, &versions, err);
+        result = no_version(registry, entry, version, &versions, err);
     versions_free(&versions);
     return result;
 }
@@ -827,6 +885,12 @@ const char *registry_file(const struct registry *registry, const char *name)
     return entry ? entry->file : NULL;
 }
 
+const char *registry_fetcher(struct registry *registry, const char *name)
+{
+    const struct entry *entry = find_entry(registry, name);
+    return entry ? fetcher_of(registry, entry) : NULL;
+}
+
 const char *registry_second_opinion(const struct registry *registry)
 {
     for (size_t i = 0; i < registry->count; i++)
@@ -846,7 +910,7 @@ int registry_each(struct registry *registry,
         if (!versions.count || entry->versions)
             result = visit(context, entry->name, NULL, NULL);
         for (size_t j = 0; j < versions.count && !result; j++)
-            result = visit(context, entry->name, versions.names[j], versions.paths[j]);
+            result = visit(context, entry->name, versions.items[j].name, versions.items[j].path);
         versions_free(&versions);
     }
     return result;

@@ -9,6 +9,7 @@
  *     [onnxruntime]
  *     command = {libexec}/assay-engine-onnxruntime
  *     library = {data}/onnxruntime/{version}/libonnxruntime.so
+ *     package = onnxruntime/capi/libonnxruntime.so.{version}
  *     fetch = tools/fetch-onnxruntime
  *     knob-environment.cpu = SOME_VARIABLE
  *     environment.OMP_NUM_THREADS = 1
@@ -23,17 +24,18 @@
  *     versions = {data}/opencv/{version}/assay-engine-opencv
  *     fetch = tools/fetch-root
  *
- * library: the path of each version of the library. The path that was found is passed to the adapter in
- * $ASSAY_LIBRARY. A name without a version means the path in $ASSAY_LIBRARY_NAME, else the newest version
- * found, else the library that the adapter finds by itself (the system's). When a version is named and not
- * there, the engine is not found. versions: the path of adapters that were built with other versions of the
- * library; opencv@4.10.0 runs the adapter of that version, plain opencv runs the command. knob-environment: a
- * knob that must be set before the library is loaded; it is passed in that environment variable and not in
- * hello. launcher: the command brings its own isolation (ssh, docker). see: further files and folders that
- * the engine may read in its sandbox, devices also to write. pass: further environment variables that it
- * gets. sandbox: strict, default or off. knob.NAME: what a knob chooses, and which of its values others than
- * the user may choose (engine/declared_knobs.h). The other keys declare facts about the engine itself
- * (profile.h); like = NAME copies those of an earlier section.
+ * library: the path of each version of the library; package: the same among the packages of the Python
+ * environment (paths.h). The path that was found is passed to the adapter in $ASSAY_LIBRARY. A name without a
+ * version means the path in $ASSAY_LIBRARY_NAME, else what is in the Python environment, else the newest
+ * version found, else the library that the adapter finds by itself (the system's). When a version is named
+ * and not there, the engine is not found. versions: the path of adapters that were built with other versions
+ * of the library; opencv@4.10.0 runs the adapter of that version, plain opencv runs the command.
+ * knob-environment: a knob that must be set before the library is loaded; it is passed in that environment
+ * variable and not in hello. launcher: the command brings its own isolation (ssh, docker). see: further files
+ * and folders that the engine may read in its sandbox, devices also to write. pass: further environment
+ * variables that it gets. sandbox: strict, default or off. knob.NAME: what a knob chooses, and which of its
+ * values others than the user may choose (engine/declared_knobs.h). The other keys declare facts about the
+ * engine itself (profile.h); like = NAME copies those of an earlier section.
  *
  * Every engine has the knobs `perturb`, `freed` and `guard`, which go to environment variables.
  */
@@ -106,6 +108,10 @@ int registry_find(struct registry *registry, const struct given_label *label, co
 
 /* The file in which the engine's section stands; NULL when there is no such engine. */
 const char *registry_file(const struct registry *registry, const char *name);
+
+/* The program that fetches releases of an engine's library, as the engine's section names it and an
+ * installation has it; NULL where it has none. */
+const char *registry_fetcher(struct registry *registry, const char *name);
 
 /* The engine that gives second opinions (profile.h); NULL when none is installed. */
 const char *registry_second_opinion(const struct registry *registry);

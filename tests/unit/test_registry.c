@@ -35,6 +35,7 @@ static int set_up(void **state)
     setenv("ASSAY_DATA", data, 1);
     setenv("XDG_CONFIG_HOME", folder, 1);
     unsetenv("ASSAY_ENGINES");
+    unsetenv("VIRTUAL_ENV");
     free(data);
     *state = folder;
     return 0;
@@ -133,6 +134,54 @@ static void a_plain_name_is_the_newest(void **state)
     registry_free(registry);
 }
 
+static int collect(void *context, const char *name, const char *version, const char *path)
+{
+    if (text_equal(name, "x"))
+        str_printf(context, "%s%s;", version, strstr(path, "libx.so") ? "" : "?");
+    if (text_equal(name, "plain"))
+        str_printf(context, "plain%s;", version || path ? "?" : "");
+    return 0;
+}
+
+/* It comes among the others, and is what the plain name means, though others are newer. */
+static void a_python_environment_has_one(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    struct str text;
+    char *packages = file_join(*state, "venv/lib/python3.11/site-packages/px");
+    char *library = file_join(packages, "libx.so.1.9.5"), *environment = file_join(*state, "venv");
+    assert_int_equal(file_make_folders(packages, NULL), 0);
+    assert_int_equal(file_write(library, "x", 1, NULL), 0);
+    str_init(&text);
+    str_add(&text, basic);
+    str_add(&text, "[x]\ncommand = run\nlibrary = {data}/lib/{version}/libx.so\n"
+                   "package = px/libx.so.{version}\n");
+    assert_int_equal(open_with(&registry, *state, text.data, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "x"), &spec, &err), 0);
+    assert_string_equal(spec->version, "2.0.0-rc1"); /* no environment */
+    registry_free(registry);
+
+    setenv("VIRTUAL_ENV", environment, 1);
+    assert_int_equal(open_with(&registry, *state, text.data, &err), 0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "x"), &spec, &err), 0);
+    assert_string_equal(spec->version, "1.9.5");
+    assert_string_equal(variable(spec, "ASSAY_LIBRARY"), library);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "x@1.10.0"), &spec, &err),
+                     0);
+    assert_true(text_ends(variable(spec, "ASSAY_LIBRARY"), "/data/lib/1.10.0/libx.so"));
+    str_clear(&text);
+    assert_int_equal(registry_each(registry, collect, &text), 0);
+    assert_string_equal(text.data, "1.9.0;1.9.5;1.10.0;1.10.1;2.0.0-rc1;plain;");
+    registry_free(registry);
+    unsetenv("VIRTUAL_ENV");
+    str_release(&text);
+    free(environment);
+    free(library);
+    free(packages);
+}
+
 static const char several[] = "[z]\n"
                               "command = run it\n"
                               "versions = {data}/lib/{version}/libx.so\n"
@@ -157,15 +206,6 @@ static void a_version_may_be_a_program(void **state)
     assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "z@9"), &spec, &err), -1);
     assert_non_null(strstr(err.message, "plain z is this system's, 'tools/fetch-z' fetches others"));
     registry_free(registry);
-}
-
-static int collect(void *context, const char *name, const char *version, const char *path)
-{
-    if (text_equal(name, "x"))
-        str_printf(context, "%s%s;", version, text_ends(path, "libx.so") ? "" : "?");
-    if (text_equal(name, "plain"))
-        str_printf(context, "plain%s;", version || path ? "?" : "");
-    return 0;
 }
 
 static void versions_come_in_order(void **state)
@@ -492,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_plain_name_is_the_newest),
         cmocka_unit_test(a_version_may_be_a_program),
         cmocka_unit_test(versions_come_in_order),
+        cmocka_unit_test(a_python_environment_has_one),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(a_later_section_replaces_an_earlier),
