@@ -1,5 +1,16 @@
 # For the tools that fetch: to be sourced by bash.
 
+# What is fetched comes into a folder of the data folder, $data, that is removed at the end, and is moved to its place when it is whole.
+scratch=
+cleanup() { [ -z "$scratch" ] || rm -rf "$scratch"; }
+trap cleanup EXIT
+new_scratch()
+{
+    cleanup
+    { mkdir -p "$data" && scratch=$(mktemp -d "$data/.fetch-XXXXXX"); } 2>/dev/null ||
+        { fail "cannot write to $data; name another folder in ASSAY_DATA" || exit 1; }
+}
+
 # with_progress WHAT FOLDER LOG COMMAND...: runs the command, writes what it says to LOG, and gives its status. On a
 # terminal, from the third second on, a line on stderr tells for how long it has been running and how much lies in FOLDER.
 # In a pipe nothing is shown.

@@ -1,11 +1,11 @@
-# Shared by the benches that try Assay in a bare Debian: makes such a root and runs commands inside it. Everything inside runs
+# Shared by what builds or tries Assay in a bare Debian: makes such a root and runs commands inside it. Everything inside runs
 # in a mount and a PID namespace of its own: when it ends, however it ends, no mount and no process is left. Mirror, proxies and
 # npm's registry are the host's. Wants: $scratch, a folder of the caller's.
 child=
 trap '[ -z "$child" ] || kill -9 "$child" 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-fail() { echo "bench/$(basename "$0"): $*" >&2; exit 2; }
+fail() { echo "$(basename "$0"): $*" >&2; exit 2; }
 
 # in_background COMMAND...: waited for, but killed when this script ends before it does.
 in_background() {
@@ -20,7 +20,7 @@ in_background() {
 # The host's ways to the network, for apt and npm inside.
 find_network() {
   local name
-  [ "$(id -u)" = 0 ] || fail "making and entering a root needs root: sudo bench/$(basename "$0")"
+  [ "$(id -u)" = 0 ] || fail "making and entering a root needs root: sudo $0"
   mirror=$(tools/debian-mirror)
   [ -n "$mirror" ] || fail "no Debian mirror in apt's sources"
   environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb)
