@@ -23,6 +23,8 @@
  *     assay_verdict_free(verdict);
  *     assay_close(assay);
  *
+ * To build it: cc program.c $(pkg-config --cflags --libs assay)
+ *
  * How it works. Nothing is computed in your process. assay_open starts the program assay-judge, which was
  * installed with the library, and talks with it over a socket; that program runs the reference and every
  * engine in sandboxed processes of their own. So a hostile model cannot harm your process, the libraries of
@@ -35,7 +37,7 @@
  *
  * Threads. A handle may be used by any number of threads, whose calls take turns. Calls with different
  * handles run side by side; each handle has a program of its own. What a call returned may be read by all
- * threads until it is freed.
+ * threads until it is freed. After a fork the handles are the parent's; the child opens its own.
  *
  * Compatibility. Structs that you fill in start with their size or are fixed for this soname. Structs that
  * the library fills in are allocated by it and may get further members at their end.
@@ -106,15 +108,18 @@ enum assay_type {
     ASSAY_INT2 = 26
 };
 
-/* A tensor of yours, which is only read. Unused members are 0. */
+/*
+ * A tensor of yours, which is only read, and only during the call. Unused members are 0. An input that the
+ * model can do without is left out; sequences and optionals cannot be given. strides may be 0 or negative,
+ * as in NumPy; types of less than 8 bits and strings have none.
+ */
 struct assay_tensor {
     const char *name; /* of the input or output; NULL: the one at the same place in the model */
     enum assay_type type;
-    int rank; /* at most 16 */
-    const int64_t *shape;
-    const int64_t
-        *strides; /* in elements; NULL: dense, the last axis closest. Not for types of less than 8 bits */
-    const void *data;
+    int rank;               /* at most 16; 0: a single element, without a shape */
+    const int64_t *shape;   /* what this tensor has, also where the model leaves it open */
+    const int64_t *strides; /* in elements; NULL: dense, the last axis closest */
+    const void *data;       /* the element whose index is 0 along every axis */
 };
 
 /* ---- The handle ---- */
@@ -130,8 +135,8 @@ struct assay_options {
     int sandbox;     /* 0: as far as the system allows; 1: refuse to run without; 2: limits alone */
     const char *const *engine_files; /* further files of engines, as for `assay -E` */
     size_t n_engine_files;
-    /* Called about ten times a second while you wait, with the seconds since the call began. Anything but 0
-     * cancels the call. It may not use the handle. */
+    /* Called about ten times a second by the thread that waits, with the seconds since its call began.
+     * Anything but 0 cancels the call, which returns ASSAY_CANCELLED. It may not use the handle. */
     int (*progress)(void *context, double seconds);
     void *context;
     const char
@@ -218,18 +223,20 @@ struct assay_verdict {
     enum assay_answer answer;
     const char
         *word; /* one of the words that all of Assay uses: "agrees", "wrong", "nan", "shape", "crash" ... */
-    const char *sentence;             /* for people: "y[1,2] is 3, expected 2.5 +- 1e-06" */
-    const char *output;               /* the output that it is about, or "" */
-    uint64_t element;                 /* the worst element of that output, in the order of memory */
-    double expected, got, bound;      /* of that element; bound is the hard one */
-    double factor;                    /* the largest error over its bound; infinite where the bound is 0 */
+    const char *sentence;        /* for people: "output y[7] is 3, expected 2.5 ..."; "" where all is right */
+    const char *output;          /* the output that it is about, or "" */
+    uint64_t element;            /* the worst element of that output, in the order of memory */
+    double expected, got, bound; /* of that element; bound is the hard one */
+    double factor;               /* the largest error over its bound; infinite where the bound is 0 */
     uint64_t elements, judged, wrong; /* over all outputs */
     const char *node; /* the node at fault, where it could be found: "Conv (conv_3)"; else "" */
 };
 
 /*
  * Judges outputs that you have. All outputs of the model are expected, by name or in its order. What only
- * asking an engine can settle (an answer that is far off, but not beyond every bound) is unjudged.
+ * asking an engine can settle (an answer that is far off, but not beyond every bound) is unjudged. Outputs of
+ * another shape or type than the model's are wrong, which is a verdict; the status is for what cannot be
+ * asked.
  */
 ASSAY_API enum assay_status assay_judge(struct assay *assay, const struct assay_model *model,
                                         const struct assay_tensor *inputs, size_t n_inputs,
@@ -237,9 +244,10 @@ ASSAY_API enum assay_status assay_judge(struct assay *assay, const struct assay_
                                         const struct assay_verdict **verdict, struct assay_error *error);
 
 /*
- * Judges outputs and any inner values of the model that you have, each by the name of the value: the values
- * are also computed from those given before them, and the first node that is wrong by itself is named. Inputs
- * that were prepared otherwise and values in another layout are recognised; the sentence says so.
+ * Judges outputs and any inner values of the model that you have, each by the name that it has in the model:
+ * the values are also computed from those given before them, and the first node that is wrong by itself is
+ * named. Inputs that were prepared otherwise and values in another layout are recognised; the sentence says
+ * so.
  */
 ASSAY_API enum assay_status assay_judge_values(struct assay *assay, const struct assay_model *model,
                                                const struct assay_tensor *inputs, size_t n_inputs,
