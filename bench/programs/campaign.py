@@ -25,11 +25,12 @@ def build(*targets):
 
 
 def build_engines(*targets):
-    """The same without tests and benches: the program, the engines and these targets."""
+    """The same without tests and benches: the program, the engines, of which some are scripts, and these targets."""
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         return build(*targets)
     lines = subprocess.run(["ninja", "-C", BUILD, "-t", "targets", "all"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    engines = [line.partition(":")[0] for line in lines if line.startswith("engines/assay-") and line.endswith("_LINKER")]
+    names = [line.partition(": ") for line in lines if line.startswith("engines/")]
+    engines = [name for name, _, rule in names if (name.startswith("engines/assay-") and rule.endswith("_LINKER")) or name.endswith((".js", ".proto"))]
     return subprocess.run(["ninja", "-C", BUILD, "src/cli/assay", *engines, *targets], stdout=subprocess.DEVNULL, check=True)
 
 

@@ -19,7 +19,7 @@
  * in place of outputs. --oracles counts what published oracles (oracles.h) would say of the answers that were
  * judged, beside the verdict: a line "oracle ENGINE NAME true N false N missed N silent N" for each, where
  * true and missed are findings that it reports and does not, and false and silent are answers within the
- * bounds. The last line is
+ * bounds; and how many wrong answers, refusals left out, no known issue explains. The last line is
  *
  *     cases N findings N explained N unexplained N untested N seconds T strays N
  */
@@ -76,7 +76,8 @@ struct bench {
     struct tally by_op[MAX_OPS], all;
     bool oracles;
     size_t (*said)[ORACLE_COUNT][2]
-                  [2]; /* of each engine: whether it is a finding, whether the oracle reports it */
+                  [2];   /* of each engine: whether it is a finding, whether the oracle reports it */
+    size_t open_answers; /* those that are findings without a known issue; refusals are none */
     size_t untested, found, n_known;
 };
 
@@ -183,8 +184,8 @@ static void print_difference(const struct result *got, const struct result *righ
     }
 }
 
-/* Answers in numbers that the judge has an opinion on. */
-static void ask_oracles(struct bench *run, const struct trial_done *done, size_t engine)
+/* Answers in numbers that the judge has an opinion on; known: a finding of a known issue. */
+static void ask_oracles(struct bench *run, const struct trial_done *done, size_t engine, bool known)
 {
     const struct verdict *verdict = &done->judgement.verdicts[engine];
     bool found = verdict_is_finding(verdict->kind);
@@ -193,6 +194,7 @@ static void ask_oracles(struct bench *run, const struct trial_done *done, size_t
         return;
     struct result right;
     struct error err;
+    run->open_answers += found && !known;
     if (oracle_expect(&done->results[engine], &done->reference, &right, &err)) {
         fprintf(stderr, "%s: %s\n", done->test->recipe, err.message);
         return;
@@ -223,6 +225,8 @@ static void print_oracles(const struct bench *run)
             printf("oracle %s %s true %zu false %zu missed %zu silent %zu\n", run->labels[engine],
                    oracle_name(i), said[1][1], said[0][1], said[1][0], said[0][0]);
         }
+    if (run->oracles)
+        printf("wrong answers without a known issue %zu\n", run->open_answers);
 }
 
 static void take(struct bench *run, struct trial_done *done)
@@ -238,7 +242,7 @@ static void take(struct bench *run, struct trial_done *done)
         tally_add(&run->by_op[op], verdict, issue != NULL);
         tally_add(&run->all, verdict, issue != NULL);
         if (run->oracles)
-            ask_oracles(run, done, i);
+            ask_oracles(run, done, i, issue != NULL);
         if (run->list)
             list_verdict(run, done, i, node.length ? node.data : op_at(op)->name, issue);
         str_release(&node);
