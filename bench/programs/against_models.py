@@ -1,6 +1,7 @@
-"""Models made of others, as converters make them: int8 with QuantizeLinear and DequantizeLinear, float16.
+"""Models made of others, as converters make them: int8 with QuantizeLinear and DequantizeLinear, int8 with QLinearConv and QLinearMatMul,
+float16, bfloat16.
 
-quantize(model, values) and to_float16(model) give new models; damage(...) spoils one layer of a quantised one.
+quantize(model, values), to_products(model) and to_half(model, type) give new models; damage(...) spoils one layer of a quantised one.
 """
 import copy
 
@@ -190,21 +191,85 @@ def spoil(bad, kind, random):
     return bad, node, f"range of {scale} divided by {factor}"
 
 
-def to_float16(model):
-    """All numbers in float16, but the inputs and outputs, which are cast."""
+def to_products(model):
+    """A model quantised with nodes around its products, with QLinearConv and QLinearMatMul in their place: where both operands and the
+    result are levels, an activation between included, which the range of the result's levels then does."""
+    made = copy.deepcopy(model)
+    graph = made.graph
+    makers = {o: n for n in graph.node for o in n.output}
+    readers = {}
+    for node in graph.node:
+        for name in node.input:
+            readers.setdefault(name, []).append(node)
+
+    def levels_of(name):
+        """Levels, scale and zero point behind which the numbers are."""
+        maker = makers.get(name)
+        return list(maker.input) if maker is not None and maker.op_type == "DequantizeLinear" else None
+
+    def quantizer_of(name):
+        """The QuantizeLinear that alone reads the value, behind an activation or not."""
+        after = readers.get(name, [])
+        if len(after) == 1 and after[0].op_type in ACTIVATIONS:
+            after = readers.get(after[0].output[0], [])
+        return after[0] if len(after) == 1 and after[0].op_type == "QuantizeLinear" else None
+
+    gone, nodes = set(), []
+    for node in graph.node:
+        first, second = (levels_of(name) for name in list(node.input)[:2]) if node.op_type in ("Conv", "MatMul") else (None, None)
+        end = quantizer_of(node.output[0]) if first and second else None
+        bias = levels_of(node.input[2]) if len(node.input) > 2 else []
+        if end is None or bias is None:
+            nodes.append(node)
+            continue
+        inputs = first + second + [end.input[1], end.input[2]] + (bias[:1] if bias else [])
+        product = helper.make_node("QLinear" + node.op_type, inputs, [end.output[0]], node.name)
+        product.attribute.extend(node.attribute)
+        nodes.append(product)
+        gone.add(end.name)
+        gone |= {after.name for after in readers[node.output[0]] if after.op_type in ACTIVATIONS}
+    nodes = [node for node in nodes if node.name not in gone or node.op_type.startswith("QLinear")]
+    wanted = {o.name for o in graph.output}
+    kept = []
+    for node in reversed(nodes):
+        if any(name in wanted for name in node.output):
+            kept.insert(0, node)
+            wanted |= set(node.input)
+    del graph.node[:]
+    graph.node.extend(kept)
+    left = [i for i in graph.initializer if i.name in wanted]
+    del graph.initializer[:]
+    graph.initializer.extend(left)
+    del graph.value_info[:]
+    onnx.checker.check_model(made)
+    return made
+
+
+def in_type(tensor, to):
+    """A float32 tensor in one of 16 bits. numpy has no bfloat16: its bits are the upper half of those of float32, rounded to even."""
+    array = numpy_helper.to_array(tensor)
+    if to == TensorProto.FLOAT16:
+        return numpy_helper.from_array(array.astype(numpy.float16), tensor.name)
+    bits = numpy.ascontiguousarray(array, numpy.float32).view(numpy.uint32)
+    rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2")
+    return TensorProto(name=tensor.name, data_type=to, dims=tensor.dims, raw_data=rounded.tobytes())
+
+
+def to_half(model, to):
+    """All numbers in float16 or bfloat16, but the inputs and outputs, which are cast."""
     made = copy.deepcopy(model)
     graph = made.graph
     for i in graph.initializer:
         if i.data_type == TensorProto.FLOAT:
-            i.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(i).astype(numpy.float16), i.name))
+            i.CopyFrom(in_type(i, to))
     for node in graph.node:
         for a in node.attribute:
             if a.type == onnx.AttributeProto.TENSOR and a.t.data_type == TensorProto.FLOAT:
-                a.t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(a.t).astype(numpy.float16), a.t.name))
+                a.t.CopyFrom(in_type(a.t, to))
             if node.op_type == "Cast" and a.name == "to" and a.i == TensorProto.FLOAT:
-                a.i = TensorProto.FLOAT16
+                a.i = to
     floats = {i.name for i in graph.input if i.type.tensor_type.elem_type == TensorProto.FLOAT}
-    first = [helper.make_node("Cast", [name], [name + "_half"], name + "_Cast", to=TensorProto.FLOAT16) for name in sorted(floats)]
+    first = [helper.make_node("Cast", [name], [name + "_half"], name + "_Cast", to=to) for name in sorted(floats)]
     ends = {o.name for o in graph.output if o.type.tensor_type.elem_type == TensorProto.FLOAT}
     for node in graph.node:
         for k, name in enumerate(node.input):
@@ -216,5 +281,21 @@ def to_float16(model):
     del graph.node[:]
     graph.node.extend(nodes)
     del graph.value_info[:]
-    onnx.checker.check_model(made)
+    if to == TensorProto.BFLOAT16:
+        in_opset_22(made)
+    else:
+        onnx.checker.check_model(made)
     return made
+
+
+def in_opset_22(model):
+    """The first opset in which all of these operators take bfloat16. Of those that the zoo has, only ReduceMean changed its form."""
+    model.ir_version = 10
+    next(o for o in model.opset_import if not o.domain).version = 22
+    for node in model.graph.node:
+        axes = [a for a in node.attribute if a.name == "axes"] if node.op_type == "ReduceMean" else []
+        if axes:
+            name = node.name + "_axes"
+            model.graph.initializer.append(numpy_helper.from_array(numpy.array(axes[0].ints, numpy.int64), name))
+            node.input.append(name)
+            node.attribute.remove(axes[0])

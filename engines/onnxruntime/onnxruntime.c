@@ -433,6 +433,13 @@ int main(int argc, char **argv)
          .value = ort_provider_default(),
          .help = "the execution provider that gets the nodes it can compute before the CPU's own kernels",
          .kind = KNOB_KERNELS},
+        {.name = "fallback",
+         .values = "on|off",
+         .value = "on",
+         .help =
+             "whether the CPU's own kernels compute what the provider does not take; off: such models are "
+             "refused",
+         .kind = KNOB_KERNELS},
         {.name = "binding",
          .values = "on|off",
          .value = "off",

@@ -196,11 +196,22 @@ static int offer_providers(struct adapter_call *call)
     return result;
 }
 
+/* Nodes that the provider does not take are an error then. */
+static int set_fallback(struct adapter_call *call)
+{
+    const struct ort *ort = call->engine;
+    int off = adapter_choice(call, "fallback");
+    return off <= 0 ? off
+                    : ort_check(call, ORT_STAGE_START,
+                                ort->api->AddSessionConfigEntry(ort->options,
+                                                                "session.disable_cpu_ep_fallback", "1"));
+}
+
 int ort_provider_start(struct adapter_call *call)
 {
     struct ort *ort = call->engine;
     int chosen = adapter_choice(call, "provider"); /* before the values become fewer */
-    if (chosen < 0 || offer_providers(call) < 0)
+    if (chosen < 0 || set_fallback(call) < 0 || offer_providers(call) < 0)
         return -1;
     const struct provider *provider = &providers[chosen];
     if (provider->append == append_cpu)

@@ -20,7 +20,8 @@ static const char *const lacking[] = {
     "upported", /* "unsupported", "only 4-D tensor is supported", "not currently registered or supported" */
     "upports",  /* "only supports ..." */
     "does not support",
-    "only support",      /* "mode only support 2-D inputs" */
+    "only support",                                    /* "mode only support 2-D inputs" */
+    "fallback to CPU EP has been explicitly disabled", /* the knob fallback=off */
     "Provider type for", /* "... X node with name '' is not set": neither a device nor the CPU has it */
     "layout_ == 0 was false",
     "is expected to have four dimensions corresponding to", /* MeanVarianceNormalization of other ranks */

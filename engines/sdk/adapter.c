@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "guard.h"
 #include "guarded_inputs.h"
+#include "memcheck.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -423,6 +424,7 @@ static void do_load(struct session *session, const struct wire_message *message)
     str_init(&loaded.borrowed);
     unload(session);
     set_tracing(session, load->trace);
+    guarded_memory_begin();
     begin_call(session);
     int failed = session->adapter->load(&session->call, &model, &loaded);
     end_call(session);
@@ -503,6 +505,8 @@ static int do_run(struct session *session, const struct wire_message *message)
     begin_call(session);
     int failed = call_run(session, message, &guarded, &outputs);
     end_call(session);
+    if (!failed && memcheck_wanted())
+        failed = memcheck_outputs(&session->call, &outputs);
     if (failed)
         reply_error(session, id, ASSAY__ERROR__STAGE__RUN);
     else

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,15 @@ bool guarded_inputs_wanted(void)
 {
     const char *wanted = getenv("ASSAY_GUARD");
     return wanted && text_equal(wanted, "on");
+}
+
+void guarded_memory_begin(void)
+{
+    void (*begin)(void);
+    void *symbol = guarded_inputs_wanted() ? dlsym(RTLD_DEFAULT, "assay_guard_memory") : NULL;
+    memcpy(&begin, &symbol, sizeof begin);
+    if (symbol)
+        begin();
 }
 
 /* Moves the payload to where memory ends. */

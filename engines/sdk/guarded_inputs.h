@@ -13,6 +13,10 @@
 extern "C" {
 #endif
 
+/* From now on memory that the engine allocates ends where it ends, too (guarded_memory.c), where the library
+ * that does so was loaded. */
+void guarded_memory_begin(void);
+
 struct guarded_inputs {
     size_t count;
     struct value *values; /* to be given to the engine; names are those of the originals */

@@ -137,6 +137,10 @@ static void see_bounds(void *context, const struct op_call *call)
 static int open_passes(struct work *work, const struct model *model, const struct model *other,
                        struct error *err)
 {
+    if (plain_products_init(&work->products, model, err))
+        return -1;
+    if (work->products.model)
+        model = work->products.model;
     if (pass_init(&work->other, other, true, err) || pass_init(&work->plain, model, true, err) ||
         pass_init(&work->local, model, true, err) || pass_init(&work->exact, model, false, err))
         return -1;
@@ -467,6 +471,7 @@ static void close_work(struct work *work)
     pass_release(&work->plain);
     pass_release(&work->local);
     pass_release(&work->exact);
+    plain_products_release(&work->products);
     runner_free(work->runner);
     handover_close(&work->handover);
 }

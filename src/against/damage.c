@@ -139,6 +139,8 @@ static void name_layer(const struct work *work, size_t number)
     layer->operator= node ? arena_strdup(arena, op_title(node)) : "input";
     layer->node = arena_strdup(arena, node ? model_node_name(node) : layer->value);
     layer->number = node ? index->values[made].number : SIZE_MAX;
+    if (node && work->products.model)
+        layer->number = work->products.origin[layer->number];
     layer->by = at->by;
 }
 

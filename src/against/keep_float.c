@@ -13,7 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 16 }; /* on which the loss is measured */
+enum {
+    SEARCHED = 16,  /* samples on which every choice is evaluated */
+    VERIFIED = 256, /* on which the engines run the last one */
+};
+
+/* Of the time: until the samples of the search have their answers, until layers are given up again, and until
+ * no more samples are answered for the engines. */
+static const double answering = 0.05, searching = 0.6, verifying = 0.8;
 
 /* One sample and OTHER's answer to it. */
 struct keep_sample {
@@ -29,31 +36,44 @@ struct keep_work {
     struct model_index model, other;
     struct match match;
     struct mixed_plan plan;
-    size_t n_samples;
-    struct keep_sample samples[SAMPLES];
+    size_t n_searched, n_samples; /* the first of them are those of the search */
+    struct keep_sample samples[VERIFIED];
     size_t n_order, *order; /* layers that can be kept, the costliest first */
     enum dtype *types;      /* of MODEL's values */
     bool *chosen;           /* for each layer */
     double figure, start, seconds;
 };
 
-static bool over(const struct keep_work *work)
+static bool over(const struct keep_work *work, double part)
 {
-    return clock_seconds() - work->start > work->seconds;
+    return clock_seconds() - work->start > work->seconds * part;
 }
 
-/* OTHER's answers to the samples, as many as a part of the time allows. */
-static int answer_samples(struct keep_work *work, const struct model *other, struct error *err)
+/* Spread over the data, every sample once: those of the search first, then those between them. */
+static size_t sample_number(size_t samples, size_t place)
+{
+    size_t step = samples > SEARCHED ? samples / SEARCHED : 1, round = 0, number = place;
+    for (; round < step; round++) {
+        size_t in_round = (samples - round + step - 1) / step;
+        if (number < in_round)
+            return number * step + round;
+        number -= in_round;
+    }
+    return samples - 1;
+}
+
+/* OTHER's answers to further samples, up to so many, as long as that part of the time is not over. */
+static int answer_samples(struct keep_work *work, const struct model *other, size_t most, double part,
+                          struct error *err)
 {
     struct pass pass;
     int status = pass_init(&pass, other, true, err);
     pass.wanted = status ? NULL : memory_zeroed(pass.index->count + 1, sizeof(bool));
-    size_t most = work->inputs->samples < SAMPLES ? work->inputs->samples : SAMPLES;
-    while (status == 0 && work->n_samples < most &&
-           (work->n_samples == 0 || clock_seconds() - work->start < work->seconds / 20)) {
+    if (most > work->inputs->samples)
+        most = work->inputs->samples;
+    while (status == 0 && work->n_samples < most && (work->n_samples == 0 || !over(work, part))) {
         struct keep_sample *sample = &work->samples[work->n_samples];
-        /* Spread over the data. */
-        size_t number = work->n_samples * work->inputs->samples / most;
+        size_t number = sample_number(work->inputs->samples, work->n_samples);
         status = inputs_get(work->inputs, number, &sample->inputs, err);
         if (status)
             break;
@@ -83,7 +103,7 @@ static int measure(struct keep_work *work, const struct model *model, double *lo
     struct loss *losses = memory_zeroed(n + 1, sizeof *losses);
     int status = pass_init(&pass, model, true, err);
     pass.wanted = status ? NULL : memory_zeroed(pass.index->count + 1, sizeof(bool));
-    for (size_t i = 0; i < work->n_samples && status == 0; i++) {
+    for (size_t i = 0; i < work->n_searched && status == 0; i++) {
         struct tensor *outputs;
         size_t count;
         status = pass_run(&pass, work->samples[i].inputs, work->inputs->count, &outputs, &count, err);
@@ -150,7 +170,7 @@ static int bisect(struct keep_work *work, size_t low, size_t *count, struct erro
 /* Gives up each layer without which the figure is reached too, the cheapest first. */
 static int give_up(struct keep_work *work, size_t count, struct error *err)
 {
-    for (size_t i = count; i-- > 0 && !over(work);) {
+    for (size_t i = count; i-- > 0 && !over(work, searching);) {
         double loss;
         work->chosen[work->order[i]] = false;
         if (loss_of_choice(work, &loss, err))
@@ -218,32 +238,36 @@ static bool engines_met(const struct keep_work *work)
     return met;
 }
 
-/* Keeps one more layer, the costliest that is not; false: there is none. */
-static bool choose_more(struct keep_work *work)
+/* Keeps so many more layers, the costliest that are not; false: there is none. */
+static bool choose_more(struct keep_work *work, size_t count)
 {
-    for (size_t i = 0; i < work->n_order; i++)
+    bool more = false;
+    for (size_t i = 0; i < work->n_order && count; i++)
         if (!work->chosen[work->order[i]]) {
-            work->chosen[work->order[i]] = true;
-            return true;
+            work->chosen[work->order[i]] = more = true;
+            count--;
         }
-    return false;
+    return more;
 }
 
-/* Has the engines run the choice; where one is above the figure, more is kept. */
-static int verify(struct keep_work *work, struct error *err)
+/* Has the engines run the choice on all samples; where one is above the figure, more is kept, in steps that
+ * double. When the time is over everything is kept that can be, rather than too little. */
+static int verify(struct keep_work *work, const struct model *other, struct error *err)
 {
     struct kept_float *kept = work->kept;
-    for (;;) {
+    if (answer_samples(work, other, VERIFIED, verifying, err))
+        return -1;
+    for (size_t more = 1;; more *= 2) {
         model_free(kept->model);
         if (try_choice(work, &kept->model, &kept->after, err) || run_engines(work, kept->model, err))
             return -1;
         kept->met = kept->after <= work->figure && engines_met(work);
-        if (kept->met || over(work) || !choose_more(work))
+        if (kept->met || !choose_more(work, over(work, 1) ? work->n_order : more))
             return 0;
     }
 }
 
-static int search(struct keep_work *work, struct error *err)
+static int search(struct keep_work *work, const struct model *other, struct error *err)
 {
     size_t count;
     double loss;
@@ -252,10 +276,10 @@ static int search(struct keep_work *work, struct error *err)
         return -1;
     if (count > work->n_order) {
         choose_first(work, work->n_order);
-        return loss_of_choice(work, &loss, err) ? -1 : verify(work, err);
+        return loss_of_choice(work, &loss, err) ? -1 : verify(work, other, err);
     }
     choose_first(work, count);
-    return give_up(work, count, err) ? -1 : verify(work, err);
+    return give_up(work, count, err) ? -1 : verify(work, other, err);
 }
 
 /* The layers that can be kept, in the order of their cost. */
@@ -317,7 +341,10 @@ static int open_work(struct keep_work *work, const struct against *against, cons
     work->plan = (struct mixed_plan){&work->model, &work->other, &work->match, work->types};
     work->chosen = memory_zeroed(work->match.n_layers + 1, sizeof *work->chosen);
     order_layers(work, against);
-    return answer_samples(work, other, err) ? -1 : find_types(work, model, err);
+    if (answer_samples(work, other, SEARCHED, answering, err))
+        return -1;
+    work->n_searched = work->n_samples;
+    return find_types(work, model, err);
 }
 
 static void close_work(struct keep_work *work)
@@ -350,9 +377,9 @@ int keep_float(struct kept_float *kept, const struct against *against, const str
     arena_init(&kept->arena);
     kept->engines = arena_array(&kept->arena, panel->count + 1, sizeof *kept->engines);
     int status = open_work(&work, against, model, other, err);
-    kept->samples = work.n_samples;
     if (status == 0)
-        status = search(&work, err);
+        status = search(&work, other, err);
+    kept->samples = work.n_samples;
     if (status == 0)
         name_kept(&work);
     close_work(&work);

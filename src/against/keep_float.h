@@ -6,8 +6,8 @@
  * without the levels behind it. Casts are written where its neighbours have another type. The nodes that cost
  * most (against.h) come first; the smallest number of them that suffices is found by bisection, and then each
  * that turns out not to be needed is given up again. Every step writes the model and evaluates it by the
- * reference. In the end each engine runs it; where one is above the figure, more nodes are kept until it is
- * not, or there are no more.
+ * reference, on some samples spread over the data. In the end each engine runs it on all of them; where one
+ * is above the figure, more nodes are kept until it is not, or there are no more.
  */
 #ifndef AGAINST_KEEP_FLOAT_H
 #define AGAINST_KEEP_FLOAT_H
@@ -26,7 +26,7 @@ struct kept_float {
     size_t candidates;   /* nodes that can be kept: those that OTHER has as well */
     size_t count;
     const char **operators, **nodes; /* kept, the costliest first */
-    size_t samples;                  /* on which the loss was measured */
+    size_t samples;                  /* on which the engines' losses were measured */
     double before, after;            /* the loss, by the reference */
     size_t n_engines;
     double

@@ -5,12 +5,14 @@
 
 #include "against/against.h"
 #include "against/passes.h"
+#include "against/plain_products.h"
 #include "engine/handover.h"
 #include "engine/runner.h"
 
 struct work {
     struct against *against;
     const struct inputs *inputs;
+    struct plain_products products; /* MODEL's, where it has such: the passes are about that model then */
     struct pass other, plain, local, exact; /* OTHER; MODEL on its own numbers; on those of OTHER, twice */
     struct match match;
     struct against_layer *layers; /* as in match.layers */

@@ -25,7 +25,7 @@ static int try_once(const struct panel *panel, struct registry *registry, struct
                     struct trial_done *done, struct error *err)
 {
     struct trial_options trial = {
-        .panel = panel, .registry = registry, .fresh = true, .repeat = 1, .settle = true};
+        .panel = panel, .registry = registry, .fresh = true, .repeat = 1, .settle = true, .memcheck = true};
     struct trials *trials = trials_new(&trial);
     int status = trials_submit(trials, test_case_share(test), NULL, err);
     if (!status)

@@ -191,6 +191,10 @@ static void say_apart(struct determinism_axis *axis, const struct trial_done *do
     snprintf(axis->text, sizeof axis->text, "%zu of %zu elements, the first %.60s[%zu]: %.9Lg, then %.9Lg",
              pair->other_bytes, pair->total, name, pair->bytes_element, pair->bytes_before,
              pair->bytes_after);
+    if (*pair->memcheck) {
+        size_t length = strlen(axis->text);
+        snprintf(axis->text + length, sizeof axis->text - length, "; %s", pair->memcheck);
+    }
     axis->output = pair->bytes_output;
     axis->elements = pair->other_bytes;
 }
@@ -263,8 +267,8 @@ static int take(void *context, struct trial_done *done, struct error *err)
 static struct trials *start_trials(const struct determinism_options *options, const struct panel *panel,
                                    bool settle)
 {
-    return trials_new(
-        &(struct trial_options){.panel = panel, .registry = options->registry, .settle = settle, .ahead = 8});
+    return trials_new(&(struct trial_options){
+        .panel = panel, .registry = options->registry, .settle = settle, .memcheck = settle, .ahead = 8});
 }
 
 /* --- Where it begins --- */
@@ -339,22 +343,53 @@ static void prepare(struct determinism *found, size_t engines)
     found->engines = memory_zeroed(engines, sizeof *found->engines);
 }
 
-static int locate_all(struct determinism *found, struct test_case *origin,
+static int locate_all(struct determinism *found, struct test_case *exposed,
                       const struct determinism_options *options, struct error *err)
 {
-    struct test_case *exposed = NULL;
     int status = 0;
     for (size_t i = 0; i < found->n_engines && !status; i++)
         for (int k = AXIS_NONE + 1; k < AXIS_COUNT && !status; k++) {
             struct determinism_axis *axis = &found->engines[i].axes[k];
             if (!axis->rewriting || axis->located || axis->answer == DETERMINISM_ENDED)
                 continue;
-            /* Where there is nothing to expose, the outputs tell. */
-            if (!exposed && rewriting_apply(origin, "all-exposed", &exposed, NULL) != 1)
-                exposed = test_case_share(origin);
             status = locate(options, i, exposed, axis, err);
         }
-    test_case_free(exposed);
+    return status;
+}
+
+static int run_plan(struct source *source, const struct plan *plan, struct test_case *origin,
+                    struct error *err)
+{
+    struct trials *trials = start_trials(source->options, source->options->panel, true);
+    struct trial_source cases = {source, make, take};
+    source->plan = plan;
+    source->origin = origin;
+    source->next = 0;
+    int status = trials_run(trials, &cases, err);
+    trials_free(trials);
+    return status;
+}
+
+/* Whether what differs by chance may have been hidden from the outputs of some engine. */
+static bool may_be_hidden(const struct determinism *found, enum rule_axis axis)
+{
+    bool same = false;
+    for (size_t i = 0; i < found->n_engines; i++)
+        same |= found->engines[i].axes[axis].answer == DETERMINISM_SAME;
+    return same && (axis == AXIS_RUNS || axis == AXIS_THREAD_ORDER);
+}
+
+/* An element that differs by chance reaches an output only where no maximum or rectifier stands before it:
+ * where all outputs are the same, the values inside are looked at. */
+static int look_inside(struct source *source, const struct plan *plan, struct test_case *exposed,
+                       struct error *err)
+{
+    struct plan inside = {0};
+    for (size_t i = 0; i < plan->count; i++)
+        if (may_be_hidden(source->found, plan->items[i].axis))
+            plan_add(&inside, plan->items[i].axis, memory_strdup(plan->items[i].rewriting));
+    int status = inside.count ? run_plan(source, &inside, exposed, err) : 0;
+    plan_release(&inside);
     return status;
 }
 
@@ -362,18 +397,20 @@ int determinism_run(struct determinism *found, struct test_case *origin,
                     const struct determinism_options *options, struct error *err)
 {
     struct plan plan = {0};
-    struct source source = {.found = found, .options = options, .origin = origin, .plan = &plan};
+    struct source source = {.found = found, .options = options};
+    struct test_case *exposed = NULL;
     prepare(found, options->panel->count);
     make_plan(&plan, options);
-    struct trials *trials = start_trials(options, options->panel, true);
     if (options->progress)
         progress_begin(&source.progress, "runs", plan.count);
     struct progress *outer = pool_show(options->panel->pool, &source.progress);
-    struct trial_source cases = {&source, make, take};
-    int status = trials_run(trials, &cases, err);
-    trials_free(trials);
+    int status = run_plan(&source, &plan, origin, err);
+    /* Where there is nothing to expose, the outputs tell. */
+    if (status == 0 && rewriting_apply(origin, "all-exposed", &exposed, NULL) == 1)
+        status = look_inside(&source, &plan, exposed, err);
     if (status == 0)
-        status = locate_all(found, origin, options, err);
+        status = locate_all(found, exposed ? exposed : origin, options, err);
+    test_case_free(exposed);
     pool_show(options->panel->pool, outer);
     progress_end(&source.progress);
     plan_release(&plan);

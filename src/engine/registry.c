@@ -488,6 +488,8 @@ static const struct everyones_knob {
     {"freed", "returned", NULL, NULL},
     {"guard", "on", "ASSAY_GUARD", "on"},
     {"guard", "off", NULL, NULL},
+    {KNOB_MEMCHECK, "on", "ASSAY_MEMCHECK", "on"},
+    {KNOB_MEMCHECK, "off", NULL, NULL},
 };
 enum { EVERYONES_KNOBS = sizeof everyones_knobs / sizeof *everyones_knobs };
 
@@ -535,6 +537,19 @@ static void fill_small_pieces(const struct pair pairs[], size_t count, struct st
         }
 }
 
+/* What makes the engine's memory end where it ends is loaded before its libraries. */
+static void guard_memory(struct registry *registry, const struct entry *entry, const struct pair pairs[],
+                         size_t count, struct str *environment)
+{
+    const char *library = expand(registry, entry, "{libexec}/assay-guarded-memory.so", NULL);
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(pairs[i].name, "guard") && text_equal(pairs[i].value, "on") && file_exists(library)) {
+            str_printf(environment, "LD_PRELOAD=%s", library);
+            str_append(environment, "", 1);
+            return;
+        }
+}
+
 static int check_knob(const struct entry *entry, const struct given_label *label, const struct pair *knob,
                       struct error *err)
 {
@@ -550,6 +565,34 @@ static int check_knob(const struct entry *entry, const struct given_label *label
                      : text_equal(knob->name, "freed")    ? "kept or returned"
                                                           : "on or off",
                      knob->value);
+}
+
+/* Puts valgrind before the program. Only what is made from the SDK in C asks it about outputs. */
+static int set_memcheck(struct registry *registry, struct engine_spec *spec, struct error *err)
+{
+    static const char *const before[] = {"valgrind",        "--quiet",   "--trace-children=yes",
+                                         "--leak-check=no", "--vgdb=no", "--error-limit=no"};
+    enum { BEFORE = sizeof before / sizeof *before };
+    const char *slash = strrchr(spec->argv[0], '/'), *name = slash ? slash + 1 : spec->argv[0];
+    size_t count = 0;
+    if (strncmp(name, "assay-engine-", strlen("assay-engine-")) != 0)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "memcheck=on: the adapter of %s is not made from the SDK in C", spec->name);
+    while (spec->argv[count])
+        count++;
+    const char **argv = arena_array(&registry->arena, BEFORE + count + 1, sizeof *argv);
+    memcpy(argv, before, sizeof before);
+    memcpy(argv + BEFORE, spec->argv, (count + 1) * sizeof *argv);
+    spec->argv = argv;
+    return 0;
+}
+
+static bool wants_memcheck(const struct engine_spec *spec)
+{
+    for (size_t i = 0; spec->hidden_knobs[i]; i++)
+        if (text_equal(spec->hidden_knobs[i], KNOB_MEMCHECK "=on"))
+            return true;
+    return false;
 }
 
 /* The whole path of a file that the user named. */
@@ -641,6 +684,7 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
         }
     }
     fill_small_pieces(pairs, count, environment);
+    guard_memory(registry, entry, pairs, count, environment);
     spec->knob_names = names;
     spec->knob_values = values;
     spec->hidden_knobs = hidden;
@@ -875,7 +919,7 @@ int registry_find(struct registry *registry, const struct given_label *given,
     spec->environment = as_list(registry, &environment);
     str_release(&environment);
     *result = spec;
-    return failed ? -1 : 0;
+    return failed || (wants_memcheck(spec) && set_memcheck(registry, spec, err)) ? -1 : 0;
 }
 
 const char *registry_file(const struct registry *registry, const char *name)

@@ -28,6 +28,9 @@ enum {
     WIRE_SHARED_LEAST = 32 * 1024 /* bytes of payload from which on the shared memory is used */
 };
 
+/* How the message begins with which an engine in the setting memcheck=on says what memcheck saw. */
+#define WIRE_MEMCHECK "memcheck: "
+
 /* A part of the memory that both sides map; size 0: none. */
 struct wire_place {
     size_t offset, size;

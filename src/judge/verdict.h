@@ -178,6 +178,7 @@ enum verdict_kind verdict_of_outcome(enum outcome outcome);
 
 enum {
     VERDICT_TEXT = 1000,
+    VERDICT_MEMCHECK = 200,
     VERDICT_LINE = VERDICT_TEXT + 200 /* with the operator to blame before it */
 };
 
@@ -206,9 +207,11 @@ struct verdict {
     /* Both as shares of the largest finite value of their output: the largest error, and the smallest error
      * that is noticed in whichever judged element it is, as it is outside the hard bound or suspect. */
     double error, visible;
-    long double expected, got; /* values of the worst element */
-    double hard;               /* its hard bound */
-    char text[VERDICT_TEXT];   /* one line for people, without the engine's name */
+    long double expected, got;       /* values of the worst element */
+    double hard;                     /* its hard bound */
+    char text[VERDICT_TEXT];         /* one line for people, without the engine's name */
+    char memcheck[VERDICT_MEMCHECK]; /* what valgrind says of memory that nobody wrote, in the text, too; "":
+                                        not asked */
 };
 
 /* The verdict on an answer before any of its outputs is judged (verdict_output): nothing speaks against it.

@@ -278,6 +278,14 @@ struct op {
      * given the shape of the first input: weights after a change of group or direction. NULL: no attribute
      * decides the shape of an input, or only in ways that nobody needs. */
     void (*fit)(const struct op_call *call, size_t input, struct shape *shape);
+    /* Of a product of levels: the operator that it is on the numbers that they stand for. Its inputs are the
+     * levels, scale and zero point of the first operand and of the second, scale and zero point of the
+     * result, and levels of a bias, whose scale is the product of both. */
+    struct {
+        const char *type;   /* NULL: it is none */
+        bool channels_last; /* the second operand's last axis counts the channels of the result, else the
+                               first */
+    } on_levels;
     /* Calls `give` for legal values of an attribute that follow from the node itself (the equation of an
      * Einsum), besides those in the table. NULL: there are none. */
     void (*others)(const Onnx__NodeProto *node, const struct op_param *param,

@@ -319,8 +319,10 @@ const struct op ops_quantized[] = {
      .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}},
      .open = "the scale of numbers that are all 0, or of NaN and infinities"},
     {OP("QLinearConv", 10), USUAL, .flags = OP_ON_REQUEST, .inputs = {8, 9}, .ranks = {3, 5},
-     .params = conv_params, .extras = conv_extras, .eval = eval_qlinear_conv, .sample = sample_qlinear_conv},
+     .on_levels = {.type = "Conv"}, .params = conv_params, .extras = conv_extras, .eval = eval_qlinear_conv,
+     .sample = sample_qlinear_conv},
     {OP("QLinearMatMul", 10), USUAL, .flags = OP_ON_REQUEST, .inputs = {8, 8}, .ranks = {2, 3},
-     .eval = eval_qlinear_matmul, .sample = sample_qlinear_matmul},
+     .on_levels = {.type = "MatMul", .channels_last = true}, .eval = eval_qlinear_matmul,
+     .sample = sample_qlinear_matmul},
     {0},
 };

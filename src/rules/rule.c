@@ -21,8 +21,9 @@ static const struct axis_row axes[AXIS_COUNT] = {
     [AXIS_PROCESSES] = {"processes", "from process to process",
                         "the process: its addresses, its memory, or what it ran before"},
     [AXIS_MEMORY] = {"memory", "with other contents of new memory", "memory that nobody wrote"},
-    [AXIS_BUFFERS] = {"buffers", "with inputs at the end of memory",
-                      "what lies behind an input in memory, or the address at which it begins"},
+    [AXIS_BUFFERS] =
+        {"buffers", "when memory ends where inputs, outputs and weights end",
+         "what lies behind an input, an output or a weight in memory, or the address at which it begins"},
     [AXIS_THREADS] = {"threads", "with another number of threads", "the number of threads"},
     [AXIS_THREAD_ORDER] = {"order of threads", "from run to run with several threads",
                            "the order in which threads finish"},

@@ -163,7 +163,8 @@ const struct rule rule_freed_memory_kept = MEMORY_RULE(
 
 const struct rule rule_guarded = {
     .name = "guarded",
-    .summary = "inputs in memory that ends where they end, so that reading behind them ends the process",
+    .summary = "memory that ends where inputs, outputs and weights end, so that reaching behind them ends "
+               "the process",
     .scope = RULE_RUN,
     .relation = RELATION_BITS,
     .nothing_new = true,

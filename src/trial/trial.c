@@ -476,6 +476,35 @@ static bool answers_alike(struct trials *trials, const struct test_case *test, c
     return alike;
 }
 
+/* What memcheck says of the case as it is, where valgrind can run the engine. */
+static void ask_memcheck(struct trials *trials, const struct flight *flight, size_t engine,
+                         struct verdict *verdict)
+{
+    const struct variant *variant =
+        variants_find(trials->variants, KNOB_MEMCHECK "=on", trials->panel.fresh != NULL);
+    struct job job = {.engine = variant->engines[engine]};
+    struct result result = {0};
+    struct error err = {0};
+    char said[sizeof verdict->text];
+    const char *why = variant->why[engine];
+    snprintf(said, sizeof said, "%s", verdict->text);
+    bool run =
+        job.engine >= 0 && handover_run_case(variant->pool, flight->test, false, &job, &result, &err) == 0;
+    if (job.engine >= 0)
+        why = !run                           ? err.message
+              : result.outcome == OUTCOME_OK ? "it sees no such memory in the outputs"
+                                             : result.message;
+    bool seen = run && result.outcome != OUTCOME_OK && result.message &&
+                strncmp(result.message, WIRE_MEMCHECK, strlen(WIRE_MEMCHECK)) == 0;
+    snprintf(verdict->memcheck, sizeof verdict->memcheck, "%s by memcheck: %s",
+             seen ? "confirmed" : "not confirmed",
+             seen          ? result.message + strlen(WIRE_MEMCHECK)
+             : why && *why ? why
+                           : "the engine does not run in it");
+    verdict_say(verdict, "%s; %s", said, verdict->memcheck);
+    result_release(&result);
+}
+
 /*
  * An answer that changes with the contents of new memory may do so by chance, such as that of addresses. It
  * follows the contents when the same pattern gives the same answer in each of some new processes, and another
@@ -494,6 +523,8 @@ static void confirm_unwritten(struct trials *trials, const struct flight *flight
         snprintf(said, sizeof said, "%s", verdict->text);
         verdict->kind = VERDICT_UNWRITTEN;
         verdict_say(verdict, "%s; the answer follows the pattern that new memory is filled with", said);
+        if (trials->options.memcheck)
+            ask_memcheck(trials, flight, engine, verdict);
     }
     result_release(&with_other);
 }

@@ -25,9 +25,10 @@ struct trial_options {
     /* Cases run on the panel's fresh workers, where it has any. When a model is refused with a message, its
      * parts are still tried on the shared workers, because that takes many runs. */
     bool fresh;
-    size_t ahead; /* cases under way; 0: 32 */
-    int repeat;   /* further runs of each case, to find nondeterminism */
-    bool trace;   /* ask engines what they do (result.trace), which takes time */
+    size_t ahead;  /* cases under way; 0: 32 */
+    int repeat;    /* further runs of each case, to find nondeterminism */
+    bool memcheck; /* of an answer that follows what memory held, ask valgrind's memcheck, too */
+    bool trace;    /* ask engines what they do (result.trace), which takes time */
     /* Settle wrong and suspect verdicts, and find the part of a graph that is refused alone. */
     bool settle;
     /* For rewritten cases that need engines in other settings, which are added to the panel's pool. NULL: on

@@ -67,6 +67,18 @@ static int unwritten(void)
     return byte;
 }
 
+/* What stands behind the end of a piece of memory. */
+#ifdef __SANITIZE_ADDRESS__
+__attribute__((no_sanitize_address))
+#endif
+static unsigned
+behind(const void *memory, size_t size)
+{
+    const volatile unsigned char *bytes = memory;
+    enum { FAR = 64 };
+    return bytes[size + FAR];
+}
+
 static void write_raw(const void *data, size_t size)
 {
     if (write(RAW_OUTPUT, data, size) < 0)
@@ -435,6 +447,10 @@ static int bad_run(struct adapter_call *call, const struct value *inputs, size_t
     size_t bytes = count ? inputs[0].tensors[0].size : 0;
     if (is(call, "shared-differ") && bytes >= WIRE_SHARED_LEAST && bytes < WIRE_CHUNK)
         tensor_set(&outputs->values[0].tensors[0], 0, 77);
+    if (is(call, "behind-input") && count)
+        behind(inputs[0].tensors[0].data, inputs[0].tensors[0].size);
+    if (is(call, "behind-output") && count)
+        behind(outputs->values[0].tensors[0].data, outputs->values[0].tensors[0].size);
     if (is(call, "unwritten") && count)
         tensor_set(&outputs->values[0].tensors[0], 0, unwritten());
     if (is(call, "differ") && count)

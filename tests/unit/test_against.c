@@ -98,6 +98,33 @@ static void a_scale_that_does_not_fit_is_named(void **state)
     against_release(&against);
 }
 
+/* The same in one node, with levels in front and behind; its numbers are those of the node's parts. */
+#define PRODUCT(scales)                                                                              \
+    "g (float[1,4] x) => (float[1,3] y)"                                                             \
+    "<int8[4,3] q = {64, -127, 32, 127, 95, -64, -32, 64, 127, 16, -95, 48}, int8[3] z = {0, 0, 0}," \
+    " float[3] s = {" scales                                                                         \
+    "}, float[1] xs = {0.03}, int8[1] xz = {0}, float[1] ms = {0.04}, int8[1] mz = {0}>"             \
+    "{ xq = QuantizeLinear(x, xs, xz) n = QLinearMatMul(xq, xs, xz, q, s, z, ms, mz)"                \
+    " d = DequantizeLinear(n, ms, mz) r = Relu(d) y = Add(r, r) }"
+
+static void products_of_levels_are_taken_apart(void **state)
+{
+    (void)state;
+    struct against against;
+    hold(&against, PRODUCT("0.007874015748, 0.007874015748, 0.007874015748"), "reference:round=on");
+    assert_string_equal(against.formats, "int8");
+    assert_int_equal(against.damaged, 0);
+    assert_int_equal(against.unmatched, 0);
+    assert_true(against_share(against.engine[0].added, 1) < 1e-6);
+    against_release(&against);
+    hold(&against, PRODUCT("0.007874015748, 0.007874015748, 0.031496062992"), "reference:round=on");
+    assert_int_equal(against.damaged, 1);
+    assert_string_equal(against.layers[0].operator, "MatMul");
+    assert_int_equal(against.layers[0].number, 1);
+    assert_non_null(strstr(against.layers[0].why, "channel 2 of its weights"));
+    against_release(&against);
+}
+
 /* The engine's error is its own: the format costs nothing, and no layer of the model is damaged. */
 static void the_engines_fault_is_not_the_models(void **state)
 {
@@ -207,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_loss_is_measured),
         cmocka_unit_test(levels_that_fit_are_no_damage),
         cmocka_unit_test(a_scale_that_does_not_fit_is_named),
+        cmocka_unit_test(products_of_levels_are_taken_apart),
         cmocka_unit_test(the_engines_fault_is_not_the_models),
         cmocka_unit_test(renamed_values_are_found),
         cmocka_unit_test(another_operator_is_told),
