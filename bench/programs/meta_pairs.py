@@ -71,14 +71,21 @@ def direct_peak(letter, cases, scratch):
         command = ["node", os.path.join(campaign.ROOT, "bench", "programs", "meta_tfjs.js"), "cpu"]
     elif not os.access(command[0], os.X_OK):
         return 0
-    with subprocess.Popen([*command, cases, os.path.join(scratch, "out")], stdout=subprocess.DEVNULL) as process:
+    return peak([*command, cases, os.path.join(scratch, "out")])
+
+
+def peak(command):
+    """The most resident memory of a command, in KB, or of this script, which it starts as; 0: it fails."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     return used.ru_maxrss if process.returncode == 0 else 0
 
 
 def print_memory(engines):
-    print(f"\nresident memory in MB: the most of a worker, and of a program that calls the library directly; and growth of the worker a call")
+    least = peak(["true"])
+    print(f"\nresident memory in MB: the most of a worker, and of a program that calls the library directly (not told below {least / 1024:.1f}), and "
+          "growth of the worker a call")
     print(f"{'operator':16}{'engine':32}{'worker':>10}{'direct':>10}{'growth':>10}")
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
                       ORT_LIBRARY=os.path.join(campaign.DATA, "onnxruntime", ORT, "libonnxruntime.so"),
@@ -92,9 +99,9 @@ def print_memory(engines):
                 file.write(lines[case])
             subprocess.run([os.path.join(PROGRAMS, "bench_meta"), "write", one, scratch], check=True)
             for letter, label in engines.items():
-                peak = direct_peak(letter, os.path.join(scratch, "cases.bin"), scratch)
+                direct = direct_peak(letter, os.path.join(scratch, "cases.bin"), scratch)
                 for _, most, growth in program("memory", one, label):
-                    print(f"{case:16}{label:32}{int(most) / 1024:>10.1f}" + (f"{peak / 1024:>10.1f}" if peak else f"{'-':>10}") +
+                    print(f"{case:16}{label:32}{int(most) / 1024:>10.1f}" + (f"{direct / 1024:>10.1f}" if direct > 1.02 * least else f"{'-':>10}") +
                           f"{float(growth) / 1024:>10.3f}", flush=True)
 
 
