@@ -1,16 +1,19 @@
 /* assay probe: finds out which operators, types, opsets and ranks each engine supports. */
+#include "base/file.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "probe/probe_file.h"
 #include "report/probe_report.h"
+#include "report/support_table.h"
 
 #include <stdlib.h>
 
-enum probe_format { PROBE_TEXT, PROBE_JSON, PROBE_HTML };
+enum probe_format { PROBE_TEXT, PROBE_JSON, PROBE_HTML, PROBE_CSV, PROBE_MARKDOWN };
+enum { MOST_PAGE = 64 << 20 };
 
 struct settings {
     struct common common;
-    const char *ops, *keep;
+    const char *ops, *keep, *check;
     bool quick, kept, trace;
     uint64_t seed;
 };
@@ -57,11 +60,50 @@ static int write_report(const struct settings *settings, const struct probe_resu
         probe_json(results, count, &out, true);
     else if (settings->common.format == PROBE_HTML)
         probe_html(results, count, &out);
+    else if (settings->common.format == PROBE_CSV)
+        support_csv(results, count, &out);
+    else if (settings->common.format == PROBE_MARKDOWN)
+        support_markdown(results, count, &out);
     else
         probe_text(results, count, &out, output_colour(&settings->common));
     int status = output_write(&settings->common, &out, err);
     str_release(&out);
     return status;
+}
+
+/* --check: whether the table in a file is what was found. */
+static int check_table(const struct settings *settings, const struct probe_result *results, size_t count,
+                       struct error *err)
+{
+    bool markdown = settings->common.format == PROBE_MARKDOWN;
+    struct str table, words;
+    char *page;
+    size_t size;
+    if (file_read(settings->check, MOST_PAGE, &page, &size, err))
+        return -1;
+    str_init(&table);
+    str_init(&words);
+    (markdown ? support_markdown : support_csv)(results, count, &table);
+    size_t differences = support_differences(table.data, page, markdown, &words);
+    if (differences)
+        str_printf(&words,
+                   "%zu lines of %s are not what was found; 'assay probe --format %s' writes the table.\n",
+                   differences, settings->check, markdown ? "markdown" : "csv");
+    else
+        str_printf(&words, "%s has what was found.\n", settings->check);
+    int status = output_write(&settings->common, &words, err);
+    str_release(&words);
+    str_release(&table);
+    free(page);
+    return status ? -1 : differences ? STATUS_FINDINGS : STATUS_AGREE;
+}
+
+static bool all_started(const struct probe_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!results[i].started)
+            return false;
+    return true;
 }
 
 static int exit_status(const struct probe_result *results, size_t count)
@@ -90,10 +132,12 @@ static int probe(const struct settings *settings, struct session *session, struc
     int status = settings->kept ? load(settings, session, &results, err) : probe_run(&options, &results, err);
     if (!status && !settings->kept)
         status = keep(settings, results, session->panel.count, err);
-    if (!status)
-        status = write_report(settings, results, session->panel.count, err);
-    if (!status)
-        status = exit_status(results, session->panel.count);
+    if (!status && settings->check && all_started(results, session->panel.count))
+        status = check_table(settings, results, session->panel.count, err);
+    else if (!status)
+        status = write_report(settings, results, session->panel.count, err)
+                     ? -1
+                     : exit_status(results, session->panel.count);
     probe_results_free(results, session->panel.count);
     return status;
 }
@@ -103,7 +147,10 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct session session = {0};
     if (words->count)
         return error_set(err, ERROR_USAGE, "probe takes engines with -e, not '%s'", words->items[0]);
-    if (output_check(&((const struct settings *)raw)->common, err))
+    const struct settings *settings = raw;
+    if (settings->check && settings->common.format != PROBE_CSV && settings->common.format != PROBE_MARKDOWN)
+        return error_set(err, ERROR_USAGE, "--check compares a table of --format markdown or --format csv");
+    if (output_check(&settings->common, err))
         return -1;
     int status = session_open(&session, &((const struct settings *)raw)->common, 1, true, err);
     if (status == 0)
@@ -124,7 +171,9 @@ static const struct cli_option options[] = {
      "show the results of earlier probes instead of probing"},
     {0, "trace", OPTION_FLAG, NULL, offsetof(struct settings, trace),
      "also show which kernels and passes each engine uses for each operator, where it tells"},
-    COMMON_OUTPUT(struct settings, "text|json|html"),
+    {0, "check", OPTION_TEXT, "FILE", offsetof(struct settings, check),
+     "with --format markdown or csv: compare with the table in FILE; status 1 where they differ"},
+    COMMON_OUTPUT(struct settings, "text|json|html|csv|markdown"),
 };
 
 static const struct settings defaults = {.common.deadline = 10, .seed = 1};
@@ -144,6 +193,7 @@ const struct command command_probe = {
                 "  assay probe -e onnxruntime@1.12.0 -e onnxruntime -e opencv --format html -o probe.html\n"
                 "  assay probe -e opencv --ops Conv,Relu,Softmax --format json\n"
                 "  assay probe -e onnxruntime --quick\n"
+                "  assay probe -e opencv --quick --format markdown --check docs/operators.md\n"
                 "  assay probe -e onednn --ops Conv,MatMul --quick --trace\n"
                 "  assay probe -e onnxruntime -e opencv --kept --format html -o probe.html\n",
     .options = options,

@@ -6,7 +6,10 @@
 #include "cli/common.h"
 #include "engine/handover.h"
 #include "judge/metrics.h"
+#include "eval/value_types.h"
 #include "model/data.h"
+#include "model/edit.h"
+#include "model/npz_write.h"
 #include "report/answer.h"
 #include "report/text_table.h"
 
@@ -21,7 +24,7 @@ struct settings {
     struct common common;
     struct input_settings inputs;
     int save;
-    bool trace;
+    bool trace, all_values;
 };
 
 struct work {
@@ -270,25 +273,39 @@ static void add_engine_folder(struct str *path, const char *engine)
         str_append(path, *c == '/' ? "_" : c, 1);
 }
 
-/* FOLDER/ENGINE/test_data_set_SAMPLE/output_N.pb */
+enum { SAVE_PB, SAVE_NPY, SAVE_NPZ };
+
+/* FOLDER/ENGINE/test_data_set_SAMPLE/output_N.pb, or all of them in outputs.npz there */
+static int save_outputs(const struct work *work, const struct folder *folder, struct str *path,
+                        const struct result *result, struct error *err)
+{
+    static const char *const endings[] = {[SAVE_PB] = "pb", [SAVE_NPY] = "npy"};
+    size_t length = path->length;
+    int status = 0;
+    if (work->settings->save == SAVE_NPZ) {
+        str_add(path, "/outputs.npz");
+        return npz_write(folder, path->data, result->outputs, result->count, err);
+    }
+    for (size_t i = 0; i < result->count && status == 0; i++) {
+        path->length = length;
+        str_printf(path, "/output_%zu.%s", i, endings[work->settings->save]);
+        status = data_write_typed(folder, path->data, output_type(work->model, result->outputs[i].name),
+                                  &result->outputs[i], err);
+    }
+    return status;
+}
+
 static int save(const struct work *work, const char *engine, size_t sample, const struct result *result,
                 struct error *err)
 {
-    static const char *const endings[] = {"pb", "npy"};
     struct folder folder;
     struct str path;
     str_init(&path);
     int status = folder_make(&folder, USERS_PATH, work->settings->common.output, err);
-    for (size_t i = 0; i < result->count && status == 0; i++) {
-        str_clear(&path);
-        add_engine_folder(&path, engine);
-        str_printf(&path, "/test_data_set_%zu", sample);
-        status = folder_make_all(&folder, path.data, err);
-        str_printf(&path, "/output_%zu.%s", i, endings[work->settings->save]);
-        if (status == 0)
-            status = data_write_typed(&folder, path.data, output_type(work->model, result->outputs[i].name),
-                                      &result->outputs[i], err);
-    }
+    add_engine_folder(&path, engine);
+    str_printf(&path, "/test_data_set_%zu", sample);
+    if (status == 0 && result->outcome == OUTCOME_OK)
+        status = folder_make_all(&folder, path.data, err) || save_outputs(work, &folder, &path, result, err);
     folder_close(&folder);
     str_release(&path);
     return status;
@@ -453,6 +470,32 @@ static int run_all(struct work *work, struct str *out, struct error *err)
     return output_result(&screen, &work->session.settings, out, err);
 }
 
+/* Makes what every node of the graph gives an output, behind those of the model. Types are declared as far as
+ * they are known: not all engines find them by themselves. */
+static int expose_all(struct model *model, struct error *err)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    struct value_types types;
+    const char **names = NULL;
+    size_t count = 0, room = 0, own = graph->n_output;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            if (*graph->node[i]->output[k]) {
+                names = memory_grow(names, &room, count + 1, sizeof *names);
+                names[count++] = graph->node[i]->output[k];
+            }
+    value_types_init(&types, model);
+    int status = model_expose(model, names, count, err);
+    for (size_t i = own; i < graph->n_output && !status; i++) {
+        const struct bounded *known = value_types_find(&types, graph->output[i]->name);
+        if (known && known->type != DTYPE_NONE && known->kind == BOUNDED_TENSOR && !graph->output[i]->type)
+            graph->output[i]->type = type_make(&model->arena, known->type, NULL);
+    }
+    value_types_release(&types);
+    free(names);
+    return status;
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     struct work work = {.settings = raw};
@@ -464,6 +507,8 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     table_init(&work.steps, "lrlllll");
     work.given = words->items[0];
     int status = model_open(&work.model, work.given, err);
+    if (status == 0 && work.settings->all_values)
+        status = expose_all(work.model, err);
     if (status == 0)
         status = inputs_from_settings(&work.inputs, work.model, work.given, &work.settings->inputs, err);
     if (status == 0)
@@ -492,8 +537,10 @@ static const struct cli_option options[] = {
     {'o', "output", OPTION_TEXT, "DIR", offsetof(struct settings, common.output),
      "also save outputs: DIR/ENGINE/test_data_set_N/output_N; DIR/ENGINE must be new"},
     COMMON_FORCE(struct settings, "overwrite outputs that are there"),
-    {0, "save", OPTION_CHOICE, "pb|npy", offsetof(struct settings, save),
-     "how outputs are saved (default pb)"},
+    {0, "save", OPTION_CHOICE, "pb|npy|npz", offsetof(struct settings, save),
+     "how outputs are saved (default pb); npz: all of a sample in outputs.npz, by their names"},
+    {0, "all-values", OPTION_FLAG, NULL, offsetof(struct settings, all_values),
+     "also what every node gives, not the model's outputs alone"},
     {0, "trace", OPTION_FLAG, NULL, offsetof(struct settings, trace),
      "also show what each engine did: the kernels and passes that its library names"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
@@ -510,6 +557,7 @@ const struct command command_run = {
         "Runs the model on each engine and prints the type, shape, range and first values of every output.\n",
     .examples = "  assay run model.onnx -e onnxruntime\n"
                 "  assay run model.onnx -e onnxruntime --data folder -o outputs --save npy\n"
+                "  assay run model.onnx -e onnxruntime -e reference --all-values -o values --save npz\n"
                 "  assay run model.onnx -e onnxruntime@1.30.0:opt=none -n 3 --seed 7 --dim batch=2\n"
                 "  assay run model.onnx -e onnxruntime -e onednn --trace\n",
     .options = options,

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_KNOBS = 64, MAX_WORDS = 64 };
+enum { MAX_KNOBS = 64, MAX_WORDS = 64, MAX_TOOLS = 8 };
 
 struct pair {
     const char *name, *value;
@@ -25,6 +25,7 @@ struct pair {
 struct entry {
     const char *name, *command, *library, *package, *versions, *fetch, *file;
     const char *see, *pass;
+    const char *transform, *then, *lacks; /* a tool in place of a command */
     enum sandbox_mode sandbox;
     bool launcher;
     size_t memory;
@@ -50,6 +51,7 @@ struct registry {
     struct entry **entries;
     size_t count, room;
     const char *file;       /* being read */
+    size_t tools;           /* that run one after the other, while an engine is looked up */
     struct made_file *made; /* for engines to write */
     size_t n_made, room_made;
 };
@@ -60,6 +62,11 @@ static struct entry *find_entry(const struct registry *registry, const char *nam
         if (text_equal(registry->entries[i]->name, name))
             return registry->entries[i];
     return NULL;
+}
+
+static char *part_text(struct registry *registry, struct label_part part)
+{
+    return part.text ? arena_copy(&registry->arena, part.text, part.length) : NULL;
 }
 
 /* A section seen again starts afresh: it replaces the earlier one. */
@@ -190,7 +197,7 @@ static int set_profile(struct registry *registry, struct entry *entry, const cha
         return error_set(
             err, ERROR_FORMAT,
             "no key '%s'; there are command, library, package, versions, fetch, launcher, memory, see, "
-            "pass, sandbox, like, "
+            "pass, sandbox, like, transform, then, lacks, "
             "program, environment.NAME, knob-environment.KNOB, %s",
             key, profile_keys);
     return status;
@@ -225,6 +232,12 @@ static int visit_key(void *context, const char *section, const char *key, const 
         entry->versions = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "fetch"))
         entry->fetch = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "transform"))
+        entry->transform = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "then"))
+        entry->then = arena_strdup(&registry->arena, value);
+    else if (text_equal(key, "lacks"))
+        entry->lacks = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "see"))
         entry->see = arena_strdup(&registry->arena, value);
     else if (text_equal(key, "pass"))
@@ -299,12 +312,42 @@ static int read_given(struct registry *registry, const char *path, struct error 
     return result;
 }
 
-static int check_entries(const struct registry *registry, struct error *err)
+/* A tool is judged like the engine that runs what it wrote: that engine's profile is its own. */
+static int check_tool(struct registry *registry, struct entry *entry, struct error *err)
 {
-    for (size_t i = 0; i < registry->count; i++)
-        if (!registry->entries[i]->command)
-            return error_set(err, ERROR_FORMAT, "%s: engine %s has no command", registry->entries[i]->file,
-                             registry->entries[i]->name);
+    if (entry->command || !entry->then)
+        return error_set(err, ERROR_FORMAT,
+                         "%s: engine %s: transform = TOOL {in} {out} comes with then = ENGINE, "
+                         "which runs what the tool wrote, and without a command",
+                         entry->file, entry->name);
+    if (!strstr(entry->transform, "{in}") || !strstr(entry->transform, "{out}"))
+        return error_set(err, ERROR_FORMAT,
+                         "%s: engine %s: transform needs {in} and {out}, the files of the "
+                         "model that the tool reads and of the one that it writes",
+                         entry->file, entry->name);
+    const char *name = part_text(registry, label_parse(entry->then).name), *given = entry->profile.given;
+    const struct entry *other = find_entry(registry, name);
+    if (!other || other == entry)
+        return error_set(err, ERROR_FORMAT, "%s: engine %s: then = %s: there is no such engine", entry->file,
+                         entry->name, entry->then);
+    if (copy_profile(registry, entry, name, err))
+        return -1;
+    entry->profile.given = given;
+    return 0;
+}
+
+static int check_entries(struct registry *registry, struct error *err)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        struct entry *entry = registry->entries[i];
+        bool tool = entry->transform || entry->then || entry->lacks;
+        if (tool && !entry->transform)
+            return error_set(err, ERROR_FORMAT, "%s: engine %s has no transform", entry->file, entry->name);
+        if (tool && check_tool(registry, entry, err))
+            return -1;
+        if (!tool && !entry->command)
+            return error_set(err, ERROR_FORMAT, "%s: engine %s has no command", entry->file, entry->name);
+    }
     return 0;
 }
 
@@ -447,11 +490,6 @@ static struct versions find_versions(struct registry *registry, const struct ent
         versions.plain = NULL;
     }
     return versions;
-}
-
-static char *part_text(struct registry *registry, struct label_part part)
-{
-    return part.text ? arena_copy(&registry->arena, part.text, part.length) : NULL;
 }
 
 static int split_knobs(struct registry *registry, struct label_part text, struct pair pairs[MAX_KNOBS],
@@ -652,6 +690,17 @@ static int make_files(struct registry *registry, struct engine_spec *spec, const
     return 0;
 }
 
+/* Whether the engine's own file sets the knob so (then = ENGINE:KNOB=VALUE). */
+static bool file_sets(const struct entry *entry, const struct pair *pair)
+{
+    struct label_part knobs = entry->then ? label_parse(entry->then).knobs : (struct label_part){0};
+    struct label_knob knob;
+    while (label_next_knob(&knobs, &knob) > 0)
+        if (label_part_is(knob.name, pair->name) && label_part_is(knob.value, pair->value))
+            return true;
+    return false;
+}
+
 static int set_knobs(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
                      struct str *environment, struct label_part knobs, struct error *err)
 {
@@ -660,7 +709,7 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
     if (split_knobs(registry, knobs, pairs, &count, err))
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (check_knob(entry, spec->given, &pairs[i], err))
+        if (!file_sets(entry, &pairs[i]) && check_knob(entry, spec->given, &pairs[i], err))
             return -1;
     if (make_files(registry, spec, entry, pairs, count, err))
         return -1;
@@ -886,6 +935,109 @@ static void set_environment(struct registry *registry, const struct entry *entry
     }
 }
 
+static void add_words(struct str *words, const char *const *list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        str_append(words, list[i], strlen(list[i]) + 1);
+}
+
+/* "--lacks TEXT" for each of them. */
+static void add_lacks(struct str *words, const char *lacks)
+{
+    static const char option[] = "--lacks";
+    while (lacks && *lacks) {
+        size_t length = strcspn(lacks, "|");
+        str_append(words, option, sizeof option);
+        str_append(words, lacks, length);
+        str_append(words, "", 1);
+        lacks += length + (lacks[length] == '|');
+    }
+}
+
+static const char *const *both_lists(struct registry *registry, const char *const *one,
+                                     const char *const *other)
+{
+    struct str words;
+    str_init(&words);
+    add_words(&words, one);
+    add_words(&words, other);
+    const char *const *list = as_list(registry, &words);
+    str_release(&words);
+    return list;
+}
+
+/* The program of engines/transform, which runs the tool and talks to the engine of `then`. */
+static int set_tool(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
+                    const char *library, struct str *environment, struct error *err)
+{
+    const struct engine_spec *then;
+    const char *const *tool;
+    if (registry->tools == MAX_TOOLS)
+        return error_set(err, ERROR_FORMAT, "engine %s: more than %d tools one after the other", entry->name,
+                         MAX_TOOLS);
+    registry->tools++;
+    struct label label = label_parse(entry->then);
+    label.knobs = (struct label_part){0}; /* they are this engine's (all_knobs) */
+    struct str plain;
+    str_init(&plain);
+    label_print(&plain, &label);
+    int status = registry_find(registry, given_typed(&registry->arena, plain.data), &then, err) ||
+                 split_words(registry, entry, entry->transform, library, &tool, err);
+    registry->tools--;
+    str_release(&plain);
+    if (status)
+        return error_prefix(err, "engine %s, then = %s", entry->name, entry->then);
+    struct str words;
+    str_init(&words);
+    str_printf(&words, "%s/assay-engine-transform", registry->libexec);
+    str_append(&words, "", 1);
+    add_lacks(&words, entry->lacks);
+    add_words(&words, tool);
+    str_append(&words, "--", sizeof "--");
+    add_words(&words, then->argv);
+    spec->argv = as_list(registry, &words);
+    str_release(&words);
+    add_words(environment, then->environment);
+    spec->see = both_lists(registry, spec->see, then->see);
+    spec->pass = both_lists(registry, spec->pass, then->pass);
+    spec->memory = spec->memory ? spec->memory : then->memory;
+    return 0;
+}
+
+/* Those of the label, beside or in place of those with which the engine runs that a tool's model goes to. */
+static struct label_part all_knobs(struct registry *registry, const struct entry *entry,
+                                   struct label_part own)
+{
+    struct label_knob knob;
+    if (!entry->then)
+        return own;
+    char *label = memory_strdup(entry->then);
+    while (label_next_knob(&own, &knob) > 0) {
+        char *longer = label_with(label, part_text(registry, knob.name), part_text(registry, knob.value));
+        free(label);
+        label = longer;
+    }
+    const char *copy = arena_strdup(&registry->arena, label);
+    free(label);
+    return label_parse(copy).knobs;
+}
+
+static int set_command(struct registry *registry, struct engine_spec *spec, const struct entry *entry,
+                       const char *library, struct str *environment, struct error *err)
+{
+    if (entry->transform) {
+        set_environment(registry, entry, NULL, environment);
+        return set_tool(registry, spec, entry, library, environment, err);
+    }
+    bool program = entry->versions && spec->version;
+    if (program)
+        spec->argv = one_word(registry, library);
+    else if (split_command(registry, spec, entry, library, err))
+        return -1;
+    set_environment(registry, entry, program ? NULL : library, environment);
+    return 0;
+}
+
 int registry_find(struct registry *registry, const struct given_label *given,
                   const struct engine_spec **result, struct error *err)
 {
@@ -906,16 +1058,11 @@ int registry_find(struct registry *registry, const struct given_label *given,
         return -1;
     if (choose_library(registry, entry, part_text(registry, label.version), spec, &library, err))
         return -1;
-    if (entry->versions && spec->version) {
-        spec->argv = one_word(registry, library);
-        library = NULL;
-    } else if (split_command(registry, spec, entry, library, err)) {
-        return -1;
-    }
     struct str environment;
     str_init(&environment);
-    set_environment(registry, entry, library, &environment);
-    int failed = set_knobs(registry, spec, entry, &environment, label.knobs, err);
+    int failed = set_command(registry, spec, entry, library, &environment, err);
+    if (!failed)
+        failed = set_knobs(registry, spec, entry, &environment, all_knobs(registry, entry, label.knobs), err);
     spec->environment = as_list(registry, &environment);
     str_release(&environment);
     *result = spec;

@@ -19,6 +19,11 @@
  *     pass = MY_LICENCE_FILE
  *     sandbox = strict
  *
+ *     [simplify]
+ *     transform = onnxsim {in} {out}
+ *     then = onnxruntime:opt=none
+ *     lacks = not supported
+ *
  *     [opencv]
  *     command = {libexec}/assay-engine-opencv
  *     versions = {data}/opencv/{version}/assay-engine-opencv
@@ -36,6 +41,10 @@
  * variables that it gets. sandbox: strict, default or off. knob.NAME: what a knob chooses, and which of its
  * values others than the user may choose (engine/declared_knobs.h). The other keys declare facts about the
  * engine itself (profile.h); like = NAME copies those of an earlier section.
+ *
+ * transform: in place of a command, a tool that makes one model from another; what it wrote runs on the
+ * engine of `then`, whose profile and knobs are this engine's (engines/transform). lacks: a text, several
+ * with | between them, in what the tool says where it lacks something.
  *
  * Every engine has the knobs `perturb`, `freed`, `guard` and `memcheck`, which go to environment variables.
  */

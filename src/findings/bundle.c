@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "case/backend_suite.h"
 #include "findings/writeup.h"
+#include "model/npz_write.h"
 #include "judge/golden.h"
 #include "locate/traced_case.h"
 
@@ -189,6 +190,26 @@ static int write_actual(const struct folder *folder, const struct bundle_case *w
     return status;
 }
 
+/* The inputs and the reference's outputs by the names that they have in the model, for NumPy. */
+static int write_npz(const struct folder *folder, const struct bundle_case *which, const struct model *model,
+                     struct error *err)
+{
+    const struct test_case *test = which->test;
+    bool answered = which->reference && which->reference->outcome == OUTCOME_OK && !test->gradient;
+    size_t outputs = answered ? which->reference->count : 0, count = 0;
+    outputs = outputs < model->graph->n_output ? outputs : model->graph->n_output;
+    struct value *values = memory_zeroed(test->n_inputs + outputs + 1, sizeof *values);
+    for (size_t i = 0; i < test->n_inputs; i++)
+        values[count++] = test->inputs[i];
+    for (size_t k = 0; k < outputs; k++) {
+        values[count] = which->reference->outputs[k];
+        values[count++].name = model->graph->output[k]->name;
+    }
+    int status = npz_write(folder, "io.npz", values, count, err);
+    free(values);
+    return status;
+}
+
 /* The weights of gradients are part of the case. */
 static int write_data(const struct folder *folder, const struct bundle_case *which, const struct model *model,
                       struct error *err)
@@ -196,7 +217,7 @@ static int write_data(const struct folder *folder, const struct bundle_case *whi
     bool answered = which->reference && which->reference->outcome == OUTCOME_OK;
     if (suite_write(folder, which->test, err) || (answered && write_answer(folder, which, model, err)) ||
         (answered && !which->test->gradient && write_bounds(folder, which->reference, model, err)) ||
-        write_actual(folder, which, model, err))
+        write_npz(folder, which, model, err) || write_actual(folder, which, model, err))
         return -1;
     return which->rewritten && !which->test->gradient ? write_rewritten(folder, which, err) : 0;
 }
@@ -381,6 +402,7 @@ const struct output_layout bundle_layout = {
     .files = (const char *const[]){"model.onnx",
                                    "model.onnx.data",
                                    "data.json",
+                                   "io.npz",
                                    "report.md",
                                    "map.svg",
                                    "test_data_set_0/input_*.pb",

@@ -4,6 +4,7 @@
  *     model.onnx
  *     test_data_set_0/input_K.pb, output_K.pb    the inputs and the reference's answer
  *     test_data_set_0/mask_K.pb                  where some elements are not compared: see below
+ *     io.npz                                     inputs and the reference's answer for NumPy, by their names
  *     data.json                                  name and tolerances, as ONNX's own tests have it
  *     actual/ENGINE/output_K.pb                  what each engine gave
  *     bound/output_K.pb                          the hard bound of each element of the answer (float64)

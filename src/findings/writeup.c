@@ -2,6 +2,7 @@
 
 #include "base/markup.h"
 #include "base/memory.h"
+#include "base/sentences.h"
 #include "case/case_gradient.h"
 #include "engine/label.h"
 #include "judge/message.h"
@@ -264,29 +265,6 @@ static void add_prose(struct str *out, const char *before, const char *text, con
     str_add(out, after);
 }
 
-/* The first sentences, as long as they are not many letters together. */
-static void add_sentences(struct str *out, const char *text)
-{
-    enum { MOST = 400 };
-    struct str line;
-    size_t end = 0;
-    str_init(&line);
-    for (; *text; text++) {
-        bool space = isspace((unsigned char)*text);
-        if (!space || (line.length && line.data[line.length - 1] != ' '))
-            str_append(&line, space ? " " : text, 1);
-        bool ends = *text == '.' && (!text[1] || isspace((unsigned char)text[1]));
-        if (ends || !text[1])
-            end = line.length <= MOST || !end ? line.length : end;
-        if (line.length > MOST && end)
-            break;
-    }
-    while (end && line.data[end - 1] == ' ')
-        end--;
-    str_append(out, line.data, end);
-    str_release(&line);
-}
-
 /* What ONNX says of the operator to blame: of the parameter that makes it fail, else of the operator itself.
  */
 static void add_onnx(struct str *out, const struct bundle_case *which, const struct model *model)
@@ -304,7 +282,7 @@ static void add_onnx(struct str *out, const struct bundle_case *which, const str
         bool part = *parameter && *text;
         struct str words;
         str_init(&words);
-        add_sentences(&words, part ? text : whole);
+        sentences_add(&words, part ? text : whole);
         str_add(out, words.length ? "ONNX (Operators.md, section " : "");
         if (words.length) {
             markdown_code(out, node->op_type);

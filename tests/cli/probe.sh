@@ -17,3 +17,12 @@ assay probe -E "$bad" -e absent --ops Not
 assay probe -e reference --ops Frobnicate
 assay probe -e reference Relu
 assay probe
+# A table that stands in the engine's own documents.
+assay probe -e reference --ops Neg,Relu --quick --format csv | head -6
+{ echo '# Ours'; echo; "$build/src/cli/assay" probe -e reference -e reference:fault=conv-rotated --ops Neg,Conv --quick --format markdown; echo; echo more; } >page.md
+cat page.md
+assay probe -e reference -e reference:fault=conv-rotated --ops Neg,Conv --quick --format markdown --check page.md
+sed -i 's/^| Neg | float32/| Neg | float8/' page.md
+assay probe -e reference -e reference:fault=conv-rotated --ops Neg,Conv --quick --format markdown --check page.md
+assay probe -e reference --ops Neg --quick --check page.md
+assay probe -e reference --ops Neg --quick --format csv --check nosuch

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "model/npz.h"
+#include "model/npz_write.h"
 #include "tensor/npy.h"
 
 #include <stdlib.h>
@@ -196,9 +197,49 @@ static void damaged(void **state)
     str_release(&file);
 }
 
+/* What is written is read again, and is the same bytes each time. */
+static void written_and_read(void **state)
+{
+    (void)state;
+    struct str file, again;
+    struct npz npz;
+    struct tensor tensors[3], back;
+    struct value values[] = {
+        {.name = (char[]){"/conv/Conv_output_0"}, .kind = VALUE_TENSOR, .count = 1, .tensors = &tensors[0]},
+        {.name = (char[]){"s"}, .kind = VALUE_SEQUENCE, .count = 2, .tensors = &tensors[1]},
+        {.name = (char[]){"absent"}, .kind = VALUE_NONE}};
+    static const enum dtype types[] = {DTYPE_FLOAT, DTYPE_INT64, DTYPE_BOOL};
+    for (size_t i = 0; i < 3; i++) {
+        struct shape shape = shape_make(2, (int64_t[]){2, (int64_t)i});
+        assert_int_equal(tensor_alloc(&tensors[i], types[i], &shape, 0, NULL), 0);
+        for (size_t k = 0; k < tensors[i].count; k++)
+            tensor_set(&tensors[i], k, 1);
+    }
+    str_init(&file);
+    str_init(&again);
+    assert_int_equal(npz_pack(values, 3, &file, NULL), 0);
+    assert_int_equal(npz_pack(values, 3, &again, NULL), 0);
+    assert_int_equal(file.length, again.length);
+    assert_memory_equal(file.data, again.data, file.length);
+    assert_int_equal(npz_parse(&npz, file.data, file.length, NULL), 0);
+    assert_int_equal(npz.count, 3);
+    static const char *const names[] = {"/conv/Conv_output_0", "s[0]", "s[1]"};
+    for (size_t i = 0; i < 3; i++) {
+        const struct npz_array *array = npz_find(&npz, names[i]);
+        assert_non_null(array);
+        assert_int_equal(npz_read(&npz, array, &back, NULL), 0);
+        assert_true(tensor_identical(&back, &tensors[i]));
+        tensor_release(&back);
+        tensor_release(&tensors[i]);
+    }
+    npz_close(&npz);
+    str_release(&file);
+    str_release(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stored_and_deflated), cmocka_unit_test(lies),
-                                       cmocka_unit_test(damaged)};
+                                       cmocka_unit_test(damaged), cmocka_unit_test(written_and_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

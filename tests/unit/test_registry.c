@@ -281,6 +281,12 @@ static void bad_files_are_refused(void **state)
         {"[x]\nmessage.operator = Op {operator}{rest}\n", "one {operator}"},
         {"[x]\nmessage.no-kernel = ^Op {operator}\n", "one {operator}"},
         {"[x]\nmessage.operator.Cast = \n", "it must be text"},
+        {"[x]\ntransform = t {in} {out}\n", "comes with then = ENGINE"},
+        {"[x]\ntransform = t {in}\nthen = identity\n", "transform needs {in} and {out}"},
+        {"[x]\ntransform = t {in} {out}\nthen = identity\ncommand = c\n", "without a command"},
+        {"[x]\ntransform = t {in} {out}\nthen = nobody\n", "then = nobody: there is no such engine"},
+        {"[x]\ntransform = t {in} {out}\nthen = x\n", "there is no such engine"},
+        {"[x]\ncommand = c\nlacks = nothing\n", "engine x has no transform"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct registry *registry;
@@ -361,6 +367,58 @@ static void engines_declare_themselves(void **state)
     assert_int_equal(patterns_open(profile->names, "node"), 0);
     assert_string_equal(patterns_meaning(profile->inserted, "of (Inserted_3)"), "Cast");
     assert_null(patterns_meaning(profile->inserted, "of (inserted_3)"));
+    registry_free(registry);
+}
+
+static const char tools[] = "[x]\ncommand = run {library}\nlibrary = {data}/lib/{version}/libx.so\n"
+                            "signature-without = opt\nknob-environment.isa = X_ISA\nmemory = 512M\n"
+                            "[tool]\nlibrary = {data}/lib/{version}/libx.so\n"
+                            "transform = {library} -v \"{in}\" {out}\nthen = x@1.9.0:opt=none,isa=a\n"
+                            "lacks = not there|nor here\n";
+
+/* The command is that of engines/transform, with the tool's and the other engine's. */
+static void tools_are_engines(void **state)
+{
+    static const char *const words[] = {"--lacks", "not there", "--lacks", "nor here", NULL, "-v",
+                                        "{in}",    "{out}",     "--",      "run",      NULL};
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state, tools, &err), 0);
+    struct arena *arena = registry_arena(registry);
+    assert_int_equal(registry_find(registry, given_typed(arena, "tool@1.10.1:isa=b,more=1"), &spec, &err), 0);
+    assert_true(text_ends(spec->argv[0], "/assay-engine-transform"));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i])
+            assert_string_equal(spec->argv[i + 1], words[i]);
+    assert_true(text_ends(spec->argv[5], "/data/lib/1.10.1/libx.so"));
+    assert_true(text_ends(spec->argv[11], "/data/lib/1.9.0/libx.so"));
+    assert_null(spec->argv[12]);
+    assert_string_equal(variable(spec, "ASSAY_LIBRARY"), spec->argv[11]);
+    assert_string_equal(variable(spec, "X_ISA"), "b");
+    assert_int_equal(spec->knobs, 2);
+    assert_string_equal(spec->knob_names[0], "opt");
+    assert_string_equal(spec->knob_values[0], "none");
+    assert_string_equal(spec->knob_names[1], "more");
+    assert_string_equal(spec->profile->like, "x");
+    assert_string_equal(spec->profile->signature_without, "opt");
+    assert_int_equal(spec->memory, (size_t)512 << 20);
+    registry_free(registry);
+}
+
+/* Two tools that stand one behind the other in a circle are no engine. */
+static void tools_in_a_circle_are_refused(void **state)
+{
+    struct registry *registry;
+    const struct engine_spec *spec;
+    struct error err;
+    assert_int_equal(open_with(&registry, *state,
+                               "[a]\ntransform = t {in} {out}\nthen = b\n"
+                               "[b]\ntransform = t {in} {out}\nthen = a\n",
+                               &err),
+                     0);
+    assert_int_equal(registry_find(registry, given_typed(registry_arena(registry), "a"), &spec, &err), -1);
+    assert_non_null(strstr(err.message, "tools one after the other"));
     registry_free(registry);
 }
 
@@ -536,6 +594,8 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(a_later_section_replaces_an_earlier),
+        cmocka_unit_test(tools_are_engines),
+        cmocka_unit_test(tools_in_a_circle_are_refused),
         cmocka_unit_test(engines_declare_themselves),
         cmocka_unit_test(memory_is_perturbed_by_the_environment),
         cmocka_unit_test(settings_are_of_kinds),
