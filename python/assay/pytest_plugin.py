@@ -9,6 +9,7 @@ The fixture ``assay_judge`` is an ``assay.Judge`` that all tests of a run share.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
@@ -52,6 +53,13 @@ def pytest_configure(config: "pytest.Config") -> None:
         raise pytest.UsageError("-e names an engine for the cases of --assay FOLDER")
     if folders:
         config.pluginmanager.register(Cases(config, folders), "assay-cases")
+
+
+def pytest_unconfigure(config: "pytest.Config") -> None:
+    """pytest keeps plugins as it compiled them beside their files. pip would leave these behind when it removes the package."""
+    for path in Path(__file__).parent.glob("__pycache__/*-pytest-*.pyc"):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 class Cases:
