@@ -1,4 +1,4 @@
-"""Usage: against.py ASSAY [--quick] [PART...]: models made of those of the zoo, held against them (bench/against)."""
+"""Usage: against.py ASSAY [--quick] [PART...] [MODEL...]: models made of those of the zoo, held against them (bench/against)."""
 import json
 import pathlib
 import subprocess
@@ -15,6 +15,7 @@ PARTS = [word for word in sys.argv[2:] if word in ("fine", "planted", "apart", "
 ENGINE = "onnxruntime@1.30.0"
 MODELS = ["lenet5", "moments"] if QUICK else ["lenet1", "lenet4", "lenet5", "vgg", "moments", "mobilenetv2", "inception", "resnet20",
                                               "transformer"]
+MODELS = [word for word in sys.argv[2:] if word in MODELS] or MODELS
 PLANTINGS = 6 if QUICK else 60
 KINDS = ["scale", "channel", "zero", "range"]
 FAULTS = ["conv-rotated", "bn-sqrt-var", "avgpool-counts-pad", "concat-three", "same-pad-side", "depthwise-first-channel",
@@ -40,7 +41,7 @@ def run(model, folder, engine=ENGINE):
 def compare(model, other, engine=ENGINE, *more):
     """The status, which is 2 where a sample could not be judged; the losses; the verdict on the engine; why it is not complete, or ""."""
     status, out, err = assay("compare", model, "--against", other, "-e", engine, "-d", DATA, "--format", "json", "--time", "4s", "--judge", "10",
-                             "--operators", "2", *more)
+                             "--operators", "10", *more)
     if not out:
         raise SystemExit(f"{model}: {err}")
     said = json.loads(out)
