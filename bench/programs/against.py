@@ -40,7 +40,7 @@ def run(model, folder, engine=ENGINE):
 
 def compare(model, other, engine=ENGINE, *more):
     """The status, which is 2 where a sample could not be judged; the losses; the verdict on the engine; why it is not complete, or ""."""
-    status, out, err = assay("compare", model, "--against", other, "-e", engine, "-d", DATA, "--format", "json", "--time", "4s", "--judge", "10",
+    status, out, err = assay("compare", model, "--against", other, "-e", engine, "-d", DATA, "--format", "json", "--time", "12s", "--judge", "10",
                              "--operators", "10", *more)
     if not out:
         raise SystemExit(f"{model}: {err}")
@@ -71,7 +71,7 @@ class Zoo:
         self.products, self.brain = folder / f"{name}-qlinear.onnx", folder / f"{name}-bfloat16.onnx"
         self.optimised = folder / f"{name}-optimised.onnx"
         onnx.save(self.quantized.model, self.int8)
-        onnx.save(against_models.to_products(self.quantized.model), self.products)
+        onnx.save(against_models.to_products(self.quantized.model)[0], self.products)
         onnx.save(against_models.to_half(self.model, onnx.TensorProto.FLOAT16), self.half)
         onnx.save(against_models.to_half(self.model, onnx.TensorProto.BFLOAT16), self.brain)
         # Above "basic" it writes LayerNormalization into models of opset 13, which ONNX does not have there.
@@ -103,7 +103,9 @@ def planted(zoos, folder):
         bad, node, words = against_models.damage(zoo.quantized, kind, random)
         path = folder / f"planted-{done + without}.onnx"
         products = done % 2 == 1  # every other one in the form with QLinearConv and QLinearMatMul
-        onnx.save(against_models.to_products(bad.model) if products else bad.model, path)
+        model, within = against_models.to_products(bad.model) if products else (bad.model, {})
+        node = within.get(node, node)
+        onnx.save(model, path)
         lost = loss(run(path, folder / f"planted-{done + without}-values")[0], zoo.output)
         if lost < 2 * zoo.int8_loss:  # no damage that anybody would notice
             without += 1

@@ -193,7 +193,8 @@ def spoil(bad, kind, random):
 
 def to_products(model):
     """A model quantised with nodes around its products, with QLinearConv and QLinearMatMul in their place: where both operands and the
-    result are levels, an activation between included, which the range of the result's levels then does."""
+    result are levels, an activation between included, which the range of the result's levels then does. Also the product into which each
+    such activation has gone, by their names."""
     made = copy.deepcopy(model)
     graph = made.graph
     makers = {o: n for n in graph.node for o in n.output}
@@ -214,7 +215,7 @@ def to_products(model):
             after = readers.get(after[0].output[0], [])
         return after[0] if len(after) == 1 and after[0].op_type == "QuantizeLinear" else None
 
-    gone, nodes = set(), []
+    gone, nodes, within = set(), [], {}
     for node in graph.node:
         first, second = (levels_of(name) for name in list(node.input)[:2]) if node.op_type in ("Conv", "MatMul") else (None, None)
         end = quantizer_of(node.output[0]) if first and second else None
@@ -227,8 +228,8 @@ def to_products(model):
         product.attribute.extend(node.attribute)
         nodes.append(product)
         gone.add(end.name)
-        gone |= {after.name for after in readers[node.output[0]] if after.op_type in ACTIVATIONS}
-    nodes = [node for node in nodes if node.name not in gone or node.op_type.startswith("QLinear")]
+        within.update({after.name: node.name for after in readers[node.output[0]] if after.op_type in ACTIVATIONS})
+    nodes = [node for node in nodes if node.name not in gone and node.name not in within]
     wanted = {o.name for o in graph.output}
     kept = []
     for node in reversed(nodes):
@@ -242,7 +243,7 @@ def to_products(model):
     graph.initializer.extend(left)
     del graph.value_info[:]
     onnx.checker.check_model(made)
-    return made
+    return made, within
 
 
 def in_type(tensor, to):
