@@ -32,6 +32,7 @@ struct reference {
     const char *how; /* NULL: a single element */
     double share;    /* of the output's largest value, by which that one is moved; 0: by a relative 1e-3 */
     bool open;       /* some value of the last run is */
+    bool narrow;     /* its bounds are narrower than they were without call->narrow */
 };
 
 static bool on(const struct adapter_call *call, const char *knob)
@@ -148,7 +149,8 @@ static void unload(struct adapter_call *call)
 static int make_evaluator(struct reference *reference, bool bounds, struct evaluator **made,
                           struct error *err)
 {
-    struct evaluate_options options = {.round = !bounds, .open = &reference->open};
+    struct evaluate_options options = {
+        .round = !bounds, .open = &reference->open, .narrow = &reference->narrow};
     if (reference->scene.fault) {
         options.hook = fault_hook;
         options.gradient_hook = fault_gradient_hook;
@@ -209,6 +211,7 @@ static int give(const struct reference *reference, struct adapter_outputs *outpu
     value_set_tensor(adapter_output(outputs, name), &tensor);
     if (bounds) {
         wire.open = reference->open;
+        wire.narrow = reference->narrow;
         *adapter_output_bounds(outputs) = wire;
     }
     return 0;
@@ -224,8 +227,11 @@ static struct evaluator *evaluator_for(struct adapter_call *call, bool bounds, b
     }
     *exact = bounds && !reference->scene.fault && !on(call, "disturb") && !on(call, "round");
     struct evaluator **evaluator = *exact ? &reference->exact : &reference->rounded;
-    reference->open = false;
-    return make_evaluator(reference, *exact, evaluator, err) ? NULL : *evaluator;
+    reference->open = reference->narrow = false;
+    if (make_evaluator(reference, *exact, evaluator, err))
+        return NULL;
+    evaluator_set_direct(*evaluator, call->narrow);
+    return *evaluator;
 }
 
 /* The table has one kernel for each operator. */

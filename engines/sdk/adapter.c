@@ -479,6 +479,8 @@ static int call_run(struct session *session, const struct wire_message *message,
             return adapter_fail(&session->call, ADAPTER_AT_FAULT, "no memory for inputs between guards");
         values = guarded->values;
     }
+    session->call.narrow =
+        message->request->verb_case == ASSAY__REQUEST__VERB_RUN && message->request->run->narrow;
     if (message->request->verb_case == ASSAY__REQUEST__VERB_RUN)
         return adapter->run(&session->call, values, message->count, message->request->run->bounds, outputs);
     return call_gradient(session, message, values, outputs);

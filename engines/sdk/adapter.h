@@ -41,6 +41,7 @@ struct adapter_call {
     enum adapter_class error_class; /* set by adapter_fail */
     struct str message;
     struct trace *trace; /* not NULL: Assay asks what the library does, see adapter_trace */
+    bool narrow;         /* for the reference, with bounds: those of convolutions as sums of products */
 };
 /* Records the class and the text of the failure. Returns -1, for the callback to return. */
 int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)

@@ -515,6 +515,7 @@ static int run_fuzz(const struct fuzz_options *options, struct fuzz_status *stat
     fuzz_state_init(&fuzz.state, status);
     int result = open_campaign(&fuzz, err);
     if (!result) {
+        trials.narrow = !fuzz.source.kind->bred;
         fuzz.trials = trials_new(&trials);
         if (fuzz.source.kind->bred)
             open_rough_trials(&fuzz, trials);

@@ -11,6 +11,7 @@
 #include "compare/schedule.h"
 #include "engine/handover.h"
 #include "engine/runner.h"
+#include "trial/trial.h"
 
 #include <stdlib.h>
 
@@ -371,12 +372,58 @@ static struct expected expected_now(const struct work *work)
         .count = work->expected.count, .values = work->expected.values, .places = work->expected.places};
 }
 
+/*
+ * Where no engine computes convolutions but as sums of products, the reference is asked for the bounds of
+ * these alone, and for those of all algorithms where some answer is not inside. Nothing else may be: the
+ * bounds also tell which error would have been seen.
+ */
+static bool all_convolve_directly(const struct panel *panel)
+{
+    for (size_t i = 0; i < panel->count; i++) {
+        const struct engine_info *engine = panel_engine(panel, i);
+        if (!engine->profile || !engine->profile->convolves_directly)
+            return false;
+    }
+    return true;
+}
+
+/* The answer of the reference with wider bounds, into *wide, where they are needed; the one given otherwise.
+ */
+static const struct result *widened(const struct work *work, const struct test_case *test,
+                                    const struct result *results, const struct result *reference,
+                                    struct result *wide)
+{
+    struct judgement judgement;
+    if (!work->job.narrow || !reference)
+        return reference;
+    struct judge_entry *entries = memory_zeroed(work->compare->engines, sizeof *entries);
+    for (size_t i = 0; i < work->compare->engines; i++)
+        entries[i] = judge_entry_of(panel_engine(work->panel, i), &results[i], false);
+    trial_judge(&judgement, test, reference, entries, work->compare->engines);
+    /* What the user expects may come from any algorithm. */
+    bool needed = work->expected.count > 0 || judge_needs_wider(&judgement, reference);
+    judgement_release(&judgement);
+    free(entries);
+    struct job job = work->job;
+    job.narrow = false;
+    job.bounds = true;
+    job.engine = work->panel->reference;
+    job.n_inputs = test->n_inputs;
+    job.inputs = test->inputs;
+    if (!needed)
+        return reference;
+    return pool_run_one(work->panel->pool, &job, wide, NULL) ? NULL : wide;
+}
+
 static void hear(struct work *work, size_t sample, const struct value *inputs, const struct value *stack,
                  const struct result *results, const struct result *reference)
 {
     struct test_case *test = test_case_view(work->model, inputs, work->inputs->count);
     struct test_case *stacked = stack ? test_case_view(work->model, stack, work->inputs->count) : NULL;
+    struct result wide;
+    result_init(&wide);
     int64_t begun = clock_ns();
+    reference = widened(work, test, results, reference, &wide);
     enum sample_check check = schedule_check(&work->schedule);
     struct verdict *each = memory_zeroed(work->compare->engines, sizeof *each);
     progress_doing(&work->progress, "judging and settling");
@@ -394,6 +441,7 @@ static void hear(struct work *work, size_t sample, const struct value *inputs, c
     explain_hear(&work->explain, work->compare, sample, each);
     progress_doing(&work->progress, NULL);
     free(each);
+    result_release(&wide);
     test_case_free(test);
     test_case_free(stacked);
 }
@@ -644,6 +692,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     struct progress *outer = pool_show(panel->pool, &work.progress);
     int status = handover_open(&work.handover, panel->pool, model, err);
     handover_give(&work.handover, &work.job);
+    work.job.narrow = all_convolve_directly(panel);
     if (status == 0)
         status = open_answers(&work, path, err);
     if (status == 0)

@@ -217,7 +217,7 @@ static struct value make_input(double first, int64_t rows, int64_t columns)
 
 static void put_run(struct exam *exam, const struct value *input)
 {
-    wire_put_run(&exam->talk.worker.pending, ++exam->id, input, 1, false);
+    wire_put_run(&exam->talk.worker.pending, ++exam->id, input, 1, WIRE_NO_BOUNDS);
 }
 
 static void put_unload(struct exam *exam)

@@ -33,6 +33,7 @@ struct job {
     const struct job_set *sets;
     size_t set;  /* filled in by pool_next: the set to which the result belongs; ignored by pool_submit */
     bool bounds; /* ask for error bounds */
+    bool narrow; /* ... which do not allow for every algorithm, and say so (struct wire_bounds) */
     bool trace;  /* ask what the engine does (result.trace), which takes time; not with `stay` */
     int repeat;  /* further runs, whose outputs are compared bit by bit with those of the first; see pool_next
                   */

@@ -74,12 +74,15 @@ static struct job_set set_of(const struct task *task, size_t step)
     return (struct job_set){job->n_inputs, job->inputs, job->gradient};
 }
 
-static void put_run(struct seat *seat, const struct job_set *set, bool bounds)
+static void put_run(struct seat *seat, const struct job_set *set, const struct job *job)
 {
     struct wire_out *out = &seat->worker.pending;
     const struct job_gradient *gradient = set->gradient;
     if (!gradient) {
-        wire_put_run(out, ++seat->sent, set->inputs, set->n_inputs, bounds);
+        wire_put_run(out, ++seat->sent, set->inputs, set->n_inputs,
+                     !job->bounds  ? WIRE_NO_BOUNDS
+                     : job->narrow ? WIRE_NARROW_BOUNDS
+                                   : WIRE_BOUNDS);
         return;
     }
     struct wire_gradient request = {
@@ -89,7 +92,7 @@ static void put_run(struct seat *seat, const struct job_set *set, bool bounds)
         .n_upstream = gradient->n_upstream,
         .wanted = gradient->wanted,
         .n_wanted = gradient->n_wanted,
-        .bounds = bounds,
+        .bounds = job->bounds,
     };
     wire_put_gradient(out, ++seat->sent, &request);
 }
@@ -137,7 +140,7 @@ static void put_step(struct seat *seat, const struct task *task, size_t step)
         wire_put_unload(out, ++seat->sent);
     } else {
         set = set_of(task, step);
-        put_run(seat, &set, job->bounds);
+        put_run(seat, &set, job);
     }
 }
 

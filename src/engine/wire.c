@@ -14,7 +14,7 @@ enum { COPY_LIMIT = 4096, MAX_VECTORS = 64 };
 
 void wire_bounds_init(struct wire_bounds *bounds)
 {
-    bounds->present = false;
+    bounds->present = bounds->narrow = false;
     tensor_init(&bounds->exact);
     tensor_init(&bounds->rest);
     tensor_init(&bounds->hard);
@@ -245,6 +245,7 @@ static void describe_value(struct wire_out *out, Assay__Value *to, const struct 
         assay__bounds__init(to->bounds);
         to->bounds->exact = bounds->exact.size > 0;
         to->bounds->open = bounds->open;
+        to->bounds->narrow = bounds->narrow;
     }
 }
 
@@ -340,7 +341,8 @@ void wire_put_load(struct wire_out *out, uint64_t id, const struct wire_load *fr
     end_message(out);
 }
 
-void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count, bool bounds)
+void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count,
+                  enum wire_bounds_wanted bounds)
 {
     Assay__Request request = ASSAY__REQUEST__INIT;
     Assay__Run run = ASSAY__RUN__INIT;
@@ -349,7 +351,8 @@ void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs,
     request.run = &run;
     run.n_inputs = count;
     run.inputs = describe_values(out, inputs, count, NULL);
-    run.bounds = bounds;
+    run.bounds = bounds != WIRE_NO_BOUNDS;
+    run.narrow = bounds == WIRE_NARROW_BOUNDS;
     put_request(out, &request, place_values(inputs, count, NULL));
     put_payloads(out, inputs, count, NULL);
     end_message(out);

@@ -52,6 +52,7 @@ extern const struct wire_limits wire_default_limits; /* 16 MiB and 8 GiB */
 struct wire_bounds {
     bool present;
     bool open;                 /* ONNX leaves some value of the model unspecified, be it an output or not */
+    bool narrow;               /* narrow bounds were asked for, and others would be wider */
     struct tensor exact, rest; /* the exact value as a sum of two doubles; empty for integer types */
     struct tensor hard, likely;
 };
@@ -115,7 +116,9 @@ struct wire_load {
     bool trace; /* ask for traces */
 };
 void wire_put_load(struct wire_out *out, uint64_t id, const struct wire_load *load);
-void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count, bool bounds);
+enum wire_bounds_wanted { WIRE_NO_BOUNDS, WIRE_BOUNDS, WIRE_NARROW_BOUNDS };
+void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count,
+                  enum wire_bounds_wanted bounds);
 struct wire_gradient {
     const struct value *inputs;
     size_t n_inputs;

@@ -299,6 +299,7 @@ static int read_bounds(struct wire_decoder *decoder, struct wire_bounds *to, con
         return -1;
     to->present = true;
     to->open = from->open;
+    to->narrow = from->narrow;
     return 0;
 }
 

@@ -446,6 +446,8 @@ static int run_bounded(struct scope *scope, struct op_call *call)
     /* An engine's own operators have no versions: its releases have other forms of the same one. */
     if ((call->open || *call->op->owner) && options->open)
         *options->open = true;
+    if (options->narrow && options->direct && call->op->flags & OP_CONVOLVES)
+        *options->narrow = true;
     if (!result && options->idle)
         run_idle(call, options->idle);
     if (!result)
@@ -633,6 +635,11 @@ void evaluator_free(struct evaluator *evaluator)
 const struct model_index *evaluator_index(const struct evaluator *evaluator)
 {
     return &evaluator->index;
+}
+
+void evaluator_set_direct(struct evaluator *evaluator, bool direct)
+{
+    evaluator->options.direct = direct;
 }
 
 const struct evaluate_options *evaluator_options(const struct evaluator *evaluator)

@@ -50,6 +50,8 @@ struct evaluate_options {
     /* Set to true, unless NULL, by a run in which ONNX leaves some value unspecified, even when no output
      * shows it, or the operator itself, which is an engine's own. */
     bool *open;
+    /* Set to true, unless NULL, by a run with `direct` whose bounds may be narrower than without. */
+    bool *narrow;
     /* Set to true, unless NULL, by a run in which the branch that an If does not take is not valid. */
     bool *idle;
 };
@@ -66,6 +68,9 @@ void evaluator_free(struct evaluator *evaluator);
 /* The index of the model as it is evaluated, without calls of its own functions, and the options given. */
 const struct model_index *evaluator_index(const struct evaluator *evaluator);
 const struct evaluate_options *evaluator_options(const struct evaluator *evaluator);
+
+/* Sets options.direct for the runs that follow. */
+void evaluator_set_direct(struct evaluator *evaluator, bool direct);
 
 /*
  * Runs the model. Inputs are found by name, those with name NULL by position. Outputs are those named;

@@ -321,6 +321,24 @@ void judge_case(struct judgement *judgement, const struct result *reference,
     decoded_release(&e);
 }
 
+static bool is_narrow(const struct result *reference)
+{
+    bool narrow = false;
+    for (size_t i = 0; reference->outcome == OUTCOME_OK && reference->bounds && i < reference->count; i++)
+        narrow |= reference->bounds[i].narrow;
+    return narrow;
+}
+
+bool judge_needs_wider(const struct judgement *judgement, const struct result *reference)
+{
+    static const unsigned settled =
+        CLASS_AGREES | CLASS_UNJUDGED | CLASS_LACK | CLASS_TROUBLE | CLASS_NOTHING;
+    bool all = true;
+    for (size_t i = 0; i < judgement->count; i++)
+        all = all && verdict_is(judgement->verdicts[i].kind, settled);
+    return !all && is_narrow(reference);
+}
+
 static void judge_lenience(struct verdict *verdict, const struct result *result, bool certain,
                            const char *why)
 {

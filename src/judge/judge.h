@@ -49,6 +49,14 @@ struct judgement {
  */
 void judge_case(struct judgement *judgement, const struct result *reference,
                 const struct judge_entry *entries, size_t count);
+
+/*
+ * Whether the reference's bounds are narrow (struct job) and some answer is not inside of them: then it must
+ * be asked for those of all algorithms, and the case judged again. Whoever is inside of the narrow bounds is
+ * inside of the others, and what cannot be judged by them cannot be by the others.
+ */
+bool judge_needs_wider(const struct judgement *judgement, const struct result *reference);
+
 /*
  * Judges a case that ONNX forbids (test_case.forbidden), after judge_case: there is no right answer to it. An
  * engine that refuses it, with whatever error, is right. One that answers has accepted it, which is a finding

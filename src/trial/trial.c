@@ -30,6 +30,7 @@ struct flight {
     struct origin *origin; /* of a rewritten case: its original; one share */
     const struct variant *variant;
     struct handover handover;
+    bool narrow;     /* the reference is asked for narrow bounds first */
     bool same_work;  /* model and inputs are those of the original, and so is what the reference says */
     struct run *run; /* back, and waiting for the original */
     struct flight *next;
@@ -134,6 +135,7 @@ static void launch(struct trials *trials, struct flight *flight, int repeat, enu
         .repeat = repeat,
         .keep_other = flight->test->equivalence && flight->test->equivalence->bytes,
         .trace = trials->options.trace,
+        .narrow = flight->narrow,
         .user = flight,
     };
     handover_give(&flight->handover, &job);
@@ -231,6 +233,7 @@ static int launch_alone(struct trials *trials, struct flight *flight, struct err
         return -1;
     flight->handover = (struct handover){.bytes = bytes, .size = size};
     handover_ask(&flight->handover, flight->test);
+    flight->narrow = trials->options.narrow;
     flight->variant = variants_find(trials->variants, "", false);
     launch(trials, flight, trials->options.repeat, ASK_WHEN_NEEDED);
     return 0;
@@ -308,6 +311,19 @@ void trial_judge(struct judgement *judgement, const struct test_case *test, cons
         judge_forbidden(judgement, entries, test->forbidden != FORBIDDEN_BY_REFERENCE, test->forbidden_why);
 }
 
+/* Asks the reference for the bounds of all algorithms; where that fails, there is no reference. */
+static void ask_widely(const struct trials *trials, const struct flight *flight, struct trial_done *done)
+{
+    struct job job = {.engine = trials->panel.reference,
+                      .n_inputs = flight->test->n_inputs,
+                      .inputs = flight->test->inputs,
+                      .bounds = true};
+    handover_give(&flight->handover, &job);
+    result_release(&done->reference);
+    result_init(&done->reference);
+    done->asked = pool_run_one(trials->panel.pool, &job, &done->reference, NULL) == 0;
+}
+
 /* Takes over what came back, and judges it. */
 static void judge_run(const struct trials *trials, struct flight *flight, struct run *run,
                       struct trial_done *done)
@@ -328,6 +344,11 @@ static void judge_run(const struct trials *trials, struct flight *flight, struct
     for (size_t i = 0; i < n; i++)
         entries[i] = judge_entry_of(done->engines[i], &done->results[i], differ[i]);
     trial_judge(&done->judgement, flight->test, done->asked ? &done->reference : NULL, entries, n);
+    if (judge_needs_wider(&done->judgement, &done->reference)) {
+        ask_widely(trials, flight, done);
+        judgement_release(&done->judgement);
+        trial_judge(&done->judgement, flight->test, done->asked ? &done->reference : NULL, entries, n);
+    }
     note_unasked(flight->variant, done);
     const struct equivalence *way = flight->test->equivalence;
     if (way && way->by_path && flight->handover.path)

@@ -31,6 +31,13 @@ struct trial_options {
     bool trace;    /* ask engines what they do (result.trace), which takes time */
     /* Settle wrong and suspect verdicts, and find the part of a graph that is refused alone. */
     bool settle;
+    /*
+     * The reference is asked for narrow bounds first (struct job), and for those of all algorithms only where
+     * an answer does not agree with these: who is inside of the narrow bounds is inside of the others. Then
+     * the bounds of an answer on which all agree may be narrower than those by which it could be called
+     * wrong.
+     */
+    bool narrow;
     /* For rewritten cases that need engines in other settings, which are added to the panel's pool. NULL: on
      * such cases the verdict is unsupported. */
     struct registry *registry;

@@ -115,7 +115,7 @@ static void round_trip(const struct wire_message *message)
     else if (message->request->verb_case == ASSAY__REQUEST__VERB_GRADIENT)
         put_gradient(&out, message);
     else
-        wire_put_run(&out, 1, message->values, message->count, false);
+        wire_put_run(&out, 1, message->values, message->count, WIRE_NO_BOUNDS);
     wire_out_copy(&out, &bytes);
     struct wire_decoder *decoder = wire_decoder_new(message->reply != NULL, NULL);
     wire_decoder_share(decoder, shared, (struct wire_place){0, MEMORY});

@@ -96,7 +96,7 @@ static void requests_survive_any_portions(void **state)
                                           .outputs = (const char *[]){"y"},
                                           .trace = true});
         wire_put_load(&out, 3, &(struct wire_load){.path = "/a/file"});
-        wire_put_run(&out, 4, inputs, 4, true);
+        wire_put_run(&out, 4, inputs, 4, WIRE_NARROW_BOUNDS);
         wire_put_gradient(&out, 5,
                           &(struct wire_gradient){.inputs = inputs,
                                                   .n_inputs = 1,
@@ -121,7 +121,7 @@ static void requests_survive_any_portions(void **state)
         assert_string_equal(message.request->load->path, "/a/file");
         assert_int_equal(decode(decoder, &bytes, &at, portions[p], &message, NULL), 1);
         assert_int_equal(message.request->id, 4);
-        assert_true(message.request->run->bounds);
+        assert_true(message.request->run->bounds && message.request->run->narrow);
         assert_int_equal(message.count, 4);
         assert_values_equal(message.values, inputs, 4);
         wire_message_release(&message);
@@ -227,7 +227,7 @@ static void payloads_may_lie_in_shared_memory(void **state)
         wire_decoder_share(requests, memory, (struct wire_place){0, MEMORY});
         wire_out_init(&out);
         wire_out_place(&out, memory, (struct wire_place){HALF, HALF});
-        wire_put_run(&out, 7, inputs, 3, false);
+        wire_put_run(&out, 7, inputs, 3, WIRE_NO_BOUNDS);
         struct wire_place room = out.place;
         assert_int_equal(decode_one(&out, requests, portion, &message), 1);
         assert_values_equal(message.values, inputs, 3);
@@ -266,7 +266,7 @@ static void what_does_not_fit_or_is_small_follows(void **state)
         wire_decoder_share(decoder, memory, (struct wire_place){0, MEMORY});
         wire_out_init(&out);
         wire_out_place(&out, memory, (struct wire_place){0, HALF});
-        wire_put_run(&out, 1, &input, 1, false);
+        wire_put_run(&out, 1, &input, 1, WIRE_NO_BOUNDS);
         assert_int_equal(out.place.size, HALF); /* all of it is offered for the reply */
         assert_int_equal(decode_one(&out, decoder, SIZE_MAX, &message), 1);
         assert_true(!message.borrowed && !message.request->payloads && message.request->room);
@@ -506,7 +506,7 @@ static void writing_goes_on_where_it_blocked(void **state)
     struct wire_decoder *decoder = wire_decoder_new(false, NULL);
     struct wire_message message;
     wire_out_init(&out);
-    wire_put_run(&out, 1, &value, 1, false);
+    wire_put_run(&out, 1, &value, 1, WIRE_NO_BOUNDS);
     int written = 0, decoded = 0;
     char *buffer = memory_zeroed(1, 1 << 16);
     while (!decoded) {
