@@ -301,7 +301,7 @@ static const struct cli_option options[] = {
     {0, "metrics", OPTION_FLAG, NULL, offsetof(struct settings, metrics),
      "also show CRADLE's numbers for each node, as --method both does, and what they mean"},
     {0, "group", OPTION_SIZE, "SIZE", offsetof(struct settings, group),
-     "memory for the intermediate values that are held at once (default 32M)"},
+     "memory for the intermediate values that are held at once (default 128M)"},
     {0, "window", OPTION_SEVERAL, "N", offsetof(struct settings, window),
      "largest fused group to look for, in nodes (default 12)"},
     {0, "t1", OPTION_NUMBER, "X", offsetof(struct settings, t1),

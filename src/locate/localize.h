@@ -107,7 +107,7 @@ struct localize_case {
                                  values, which takes one run in all */
     const struct test_case *test;
     unsigned method;    /* an or of enum localize_method */
-    size_t group_bytes; /* bytes of values held at once for each engine; 0: 32 MiB */
+    size_t group_bytes; /* bytes of values held at once for each engine; 0: 128 MiB */
     size_t max_group;   /* size of the largest fused group that is searched for, in nodes; 0: 12 */
     bool progress;
     double cause_seconds; /* limit for LOCALIZE_CAUSE; 0: none */

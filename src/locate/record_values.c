@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { GROUP_BYTES = 32 << 20 };
+enum { GROUP_BYTES = 128 << 20 };
 
 void recording_init(struct recording *record, struct under_test *test, struct whole_answer *whole)
 {

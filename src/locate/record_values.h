@@ -17,7 +17,7 @@ struct recording {
     struct result held;      /* the values of the present group */
     struct handover exposed; /* the model with every value exposed */
     bool has_exposed;
-    size_t group_bytes; /* bytes of values held at once; 32 MiB unless set */
+    size_t group_bytes; /* bytes of values held at once; 128 MiB unless set */
     bool changed; /* an answer with values exposed differs in some bit from the plain one, or a value was not
                      confirmed */
     bool limits;  /* a node that was judged has results that their type cannot hold (type_limits.h) */

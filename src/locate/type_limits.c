@@ -65,7 +65,7 @@ static bool has_values(const struct bounded *b)
 }
 
 /* Whether the number is not 0 and becomes so in its type. */
-static bool vanishes(enum dtype type, long double value)
+static inline bool vanishes(enum dtype type, long double value)
 {
     return value != 0 && dtype_is_float(type) && fabsl(value) < dtype_precision(type).tiny &&
            dtype_round(type, value) == 0;
@@ -78,7 +78,10 @@ static struct type_limit extent_of(const struct bounded *out)
     under.kind = LIMIT_UNDERFLOW;
     over.limit = (double)dtype_highest(out->type);
     under.limit = dtype_precision(out->type).smallest;
+    long double tiny = dtype_precision(out->type).tiny;
     for (size_t i = 0; i < out->count; i++) {
+        if (!out->beyond && (fabsl(out->value[i]) >= tiny || out->value[i] == 0))
+            continue;
         if (out->beyond && !isnan(out->beyond[i])) {
             over.elements++;
             over.farthest = fmax(over.farthest, (double)fabsl(out->beyond[i]));
