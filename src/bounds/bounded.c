@@ -33,8 +33,10 @@ void bounded_release(struct bounded *b)
     bounded_init(b);
 }
 
-int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape, bool shape_only,
-                  struct error *err)
+enum elements { ELEMENTS_NONE, ELEMENTS_ZERO, ELEMENTS_UNSET };
+
+static int make(struct bounded *b, enum dtype type, const struct shape *shape, enum elements elements,
+                struct error *err)
 {
     bounded_init(b);
     size_t count;
@@ -45,14 +47,29 @@ int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape,
     if (count > BOUNDED_LIMIT)
         return error_set(err, ERROR_LIMIT, "a value of %zu elements is larger than the reference supports",
                          count);
-    if (!shape_only && limits_room(count, sizeof *b->value + 2 * sizeof *b->hard, err))
+    if (elements != ELEMENTS_NONE && limits_room(count, sizeof *b->value + 2 * sizeof *b->hard, err))
         return -1;
-    if (!shape_only && !(b->value = calloc(count ? count : 1, sizeof *b->value)))
+    if (elements == ELEMENTS_ZERO)
+        b->value = calloc(count ? count : 1, sizeof *b->value);
+    if (elements == ELEMENTS_UNSET)
+        b->value = malloc((count ? count : 1) * sizeof *b->value);
+    if (elements != ELEMENTS_NONE && !b->value)
         return error_set(err, ERROR_MEMORY, "no memory for a value of %zu elements", count);
     b->type = type;
     b->shape = *shape;
     b->count = count;
     return 0;
+}
+
+int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape, bool shape_only,
+                  struct error *err)
+{
+    return make(b, type, shape, shape_only ? ELEMENTS_NONE : ELEMENTS_ZERO, err);
+}
+
+int bounded_alloc_unset(struct bounded *b, enum dtype type, const struct shape *shape, struct error *err)
+{
+    return make(b, type, shape, ELEMENTS_UNSET, err);
 }
 
 /* One allocation holds both bounds: `likely` points behind `hard`. */
@@ -124,7 +141,7 @@ int bounded_copy(struct bounded *to, const struct bounded *from, struct error *e
         *to = *from;
         return bounded_read_floats(to, err);
     }
-    if (bounded_alloc(to, from->type, &from->shape, !from->value, err))
+    if (make(to, from->type, &from->shape, from->value ? ELEMENTS_UNSET : ELEMENTS_NONE, err))
         return -1;
     if (from->value && from->count)
         memcpy(to->value, from->value, from->count * sizeof *to->value);
@@ -305,7 +322,7 @@ bool bounded_view_floats(struct bounded *b, const struct tensor *tensor)
 int bounded_read_floats(struct bounded *b, struct error *err)
 {
     struct bounded read;
-    if (bounded_alloc(&read, b->type, &b->shape, false, err))
+    if (make(&read, b->type, &b->shape, ELEMENTS_UNSET, err))
         return -1;
     for (size_t i = 0; i < b->count; i++)
         read.value[i] = b->floats[i];
@@ -330,7 +347,7 @@ static bool read_floats(struct bounded *b, const struct tensor *tensor)
 
 int bounded_from_tensor(struct bounded *b, const struct tensor *tensor, struct error *err)
 {
-    if (bounded_alloc(b, tensor->type, &tensor->shape, false, err))
+    if (make(b, tensor->type, &tensor->shape, ELEMENTS_UNSET, err))
         return -1;
     b->given = true;
     if (tensor->type == DTYPE_FLOAT && !read_floats(b, tensor))
@@ -425,7 +442,9 @@ static void put_float(struct bounded *b, size_t i, long double value, long doubl
         set_bounds(b, i, INFINITY, spread);
     else
         put_rounded(b, i, value, hard, spread);
-    if (magnitude > dtype_highest(b->type))
+    /* What rounds to the largest number is held by the type: a mask of -FLT_MAX plus something small is. */
+    if (magnitude > dtype_highest(b->type) &&
+        (dtype_is_narrow(b->type) || isinf(dtype_round(b->type, value))))
         bounded_note_beyond(b, i, value);
 }
 
@@ -493,16 +512,125 @@ void bounded_put(struct bounded *b, size_t i, long double value, long double har
     }
 }
 
+/* Some results at a time, of which what is behind the last is 0: loops of a known length are computed several
+ * elements at once. */
+struct block {
+    double value[BOUNDED_BLOCK], hard[BOUNDED_BLOCK], likely[BOUNDED_BLOCK];
+    double lost[BOUNDED_BLOCK]; /* what `value` lacks of the result */
+};
+
+static void read_block(struct block *block, const struct bounded_row *row)
+{
+    memset(block->lost, 0, sizeof block->lost);
+    if (row->count < BOUNDED_BLOCK || !row->hard)
+        *block = (struct block){{0}};
+    for (size_t i = 0; i < row->count && row->wide; i++) {
+        block->value[i] = (double)row->wide[i];
+        block->lost[i] = (double)(row->wide[i] - block->value[i]);
+    }
+    if (!row->wide)
+        memcpy(block->value, row->value, row->count * sizeof *block->value);
+    if (!row->hard)
+        return;
+    memcpy(block->hard, row->hard, row->count * sizeof *block->hard);
+    memcpy(block->likely, row->likely, row->count * sizeof *block->likely);
+}
+
+/* What put_ordinary does, for a block. False, with no use for what the block holds then, unless all are
+ * ordinary; *exact: no element has a bound. */
+static inline __attribute__((always_inline)) bool round_lanes(struct block *block, bool *exact)
+{
+    const double unit = 0x1p-24, smallest = 0x1p-149, more = (1 + 0x1p-37) * (1 + 0x1p-49);
+    int64_t strange = 0, inexact = 0;
+    for (size_t i = 0; i < BOUNDED_BLOCK; i++) {
+        double v = block->value[i], h = block->hard[i], l = block->likely[i], magnitude = fabs(v),
+               own = uniform_deviation * (unit * magnitude + smallest);
+        bool rounds = (h != 0) | ((double)(float)v != v) | (block->lost[i] != 0);
+        strange |= !(magnitude + h < FLT_MAX) | !(h >= 0) | !(l >= 0) | !(l < FLT_MAX);
+        strange |= (magnitude < FLT_MIN) & ((v != 0) | (block->lost[i] != 0));
+        inexact |= rounds;
+        double reach = h + unit * (magnitude + h) + (magnitude - h < FLT_MIN ? FLT_MIN : 0);
+        block->hard[i] = rounds ? reach * more : 0;
+        block->likely[i] = rounds ? sqrt(l * l + own * own) : 0;
+    }
+    *exact = !inexact;
+    return !strange;
+}
+
+static bool round_plain(struct block *block, bool *exact)
+{
+    return round_lanes(block, exact);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static bool round_wide(struct block *block, bool *exact)
+{
+    return round_lanes(block, exact);
+}
+#endif
+
+/* In the widest registers of this processor: the results are the same, bit for bit. */
+static bool round_block(struct block *block, bool *exact)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return round_wide(block, exact);
+#endif
+    return round_plain(block, exact);
+}
+
+bool bounded_put_ordinary(struct bounded *b, size_t first, const struct bounded_row *row)
+{
+    struct block block;
+    bool exact;
+    if (b->type != DTYPE_FLOAT || b->beyond)
+        return false;
+    read_block(&block, row);
+    if (!round_block(&block, &exact))
+        return false;
+    if (row->wide)
+        memcpy(b->value + first, row->wide, row->count * sizeof *row->wide);
+    for (size_t i = 0; i < row->count && !row->wide; i++)
+        b->value[first + i] = block.value[i];
+    if (exact && !b->hard)
+        return true;
+    add_bounds(b);
+    memcpy(b->hard + first, block.hard, row->count * sizeof *block.hard);
+    memcpy(b->likely + first, block.likely, row->count * sizeof *block.likely);
+    return true;
+}
+
+/* Results that are exact, or whose bounds nobody looks at; false where some are no numbers of the type. */
+static bool put_exact(struct bounded *b, size_t first, const struct bounded_row *row)
+{
+    bool inside = b->type == DTYPE_FLOAT && !b->beyond && row->value && !row->hard;
+    for (size_t i = 0; i < row->count && inside; i++)
+        inside = fabs(row->value[i]) <= FLT_MAX;
+    for (size_t i = 0; i < row->count && inside; i++)
+        b->value[first + i] = row->value[i];
+    return inside;
+}
+
+static struct bounded_row part_of(const struct bounded_row *row, size_t at)
+{
+    struct bounded_row part = *row;
+    part.count = row->count - at < BOUNDED_BLOCK ? row->count - at : BOUNDED_BLOCK;
+    part.value = row->value ? row->value + at : NULL;
+    part.wide = row->wide ? row->wide + at : NULL;
+    part.hard = row->hard ? row->hard + at : NULL;
+    part.likely = row->likely ? row->likely + at : NULL;
+    return part;
+}
+
 void bounded_put_row(struct bounded *b, size_t first, const struct bounded_row *row)
 {
-    bool floats = b->type == DTYPE_FLOAT && !b->beyond;
-    for (size_t i = 0; i < row->count; i++) {
-        double value = row->value[i], hard = row->hard ? row->hard[i] : 0,
-               likely = row->likely ? row->likely[i] : 0;
-        if (floats && !row->hard && fabs(value) <= FLT_MAX)
-            b->value[first + i] = value;
-        else if (!floats || !put_ordinary(b, first + i, value, hard, likely))
-            bounded_put(b, first + i, value, hard, likely);
+    for (size_t at = 0; at < row->count; at += BOUNDED_BLOCK) {
+        struct bounded_row part = part_of(row, at);
+        if (put_exact(b, first + at, &part) || bounded_put_ordinary(b, first + at, &part))
+            continue;
+        for (size_t i = 0; i < part.count; i++)
+            bounded_put(b, first + at + i, part.wide ? part.wide[i] : (long double)part.value[i],
+                        part.hard ? part.hard[i] : 0, part.likely ? part.likely[i] : 0);
     }
 }
 
@@ -573,6 +701,21 @@ void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_
     b->opened = b->opened || (from->opened && is_open(b, i));
 }
 
+void bounded_move_row(struct bounded *b, size_t i, const struct bounded *from, size_t j, size_t count)
+{
+    if (from->floats || from->opened || b->beyond || (b->hard && !from->hard)) {
+        for (size_t k = 0; k < count; k++)
+            bounded_move(b, i + k, from, j + k);
+        return;
+    }
+    memcpy(b->value + i, from->value + j, count * sizeof *b->value);
+    if (!from->hard)
+        return;
+    add_bounds(b);
+    memcpy(b->hard + i, from->hard + j, count * sizeof *b->hard);
+    memcpy(b->likely + i, from->likely + j, count * sizeof *b->likely);
+}
+
 bool bounded_may_be_strange(const struct bounded *b)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -581,24 +724,98 @@ bool bounded_may_be_strange(const struct bounded *b)
     return false;
 }
 
+enum { LOOSER_BY = 8 }; /* roundings */
+
+static void loosen_one(struct bounded *b, size_t i, double unit)
+{
+    double one = unit * fabs((double)b->value[i]), hard = bounded_hard(b, i) + LOOSER_BY * one;
+    if (!(one > 0 && one < INFINITY))
+        return;
+    add_bounds(b);
+    if (isfinite(b->hard[i]))
+        b->hard[i] = hard < largest_bound ? next_above(hard) : largest_bound;
+    b->likely[i] = as_bound(likely_add(b->likely[i], one));
+}
+
+/* The same for a block of elements with bounds; false, with nothing changed, unless all are ordinary. */
+static inline __attribute__((always_inline)) bool loosen_lanes(const double *value, double *hard,
+                                                               double *likely, double unit)
+{
+    double wider[BOUNDED_BLOCK], farther[BOUNDED_BLOCK];
+    int64_t strange = 0;
+    for (size_t i = 0; i < BOUNDED_BLOCK; i++) {
+        double one = unit * fabs(value[i]), h = hard[i] + LOOSER_BY * one, l = likely[i];
+        strange |= !(h < 0x1p400) | !(l < 0x1p400) | ((l != 0) & (l <= 0x1p-400));
+        strange |= (one <= 0x1p-400) & (one != 0);
+        uint64_t bits;
+        memcpy(&bits, &h, sizeof bits);
+        bits += one > 0;
+        memcpy(&wider[i], &bits, sizeof bits);
+        double root = sqrt(l * l + one * one);
+        farther[i] = one > 0 ? (l != 0 ? root : one) : l;
+    }
+    if (strange)
+        return false;
+    memcpy(hard, wider, sizeof wider);
+    memcpy(likely, farther, sizeof farther);
+    return true;
+}
+
+static bool loosen_plain(const double *value, double *hard, double *likely, double unit)
+{
+    return loosen_lanes(value, hard, likely, unit);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static bool loosen_wide(const double *value, double *hard, double *likely,
+                                                        double unit)
+{
+    return loosen_lanes(value, hard, likely, unit);
+}
+#endif
+
+static bool loosen_block(const double *value, double *hard, double *likely, double unit)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return loosen_wide(value, hard, likely, unit);
+#endif
+    return loosen_plain(value, hard, likely, unit);
+}
+
 void bounded_loosen(struct bounded *b)
 {
-    enum { UNITS = 8 };
-    double unit = bounded_unit(b);
-    for (size_t i = 0; unit > 0 && b->value && i < b->count; i++) {
-        double one = unit * fabs((double)b->value[i]), hard = bounded_hard(b, i) + UNITS * one;
-        if (!(one > 0 && one < INFINITY))
-            continue;
+    double unit = bounded_unit(b), value[BOUNDED_BLOCK];
+    size_t i = 0;
+    if (!(unit > 0) || !b->value)
+        return;
+    if (b->count >= BOUNDED_BLOCK)
         add_bounds(b);
-        if (isfinite(b->hard[i]))
-            b->hard[i] = hard < largest_bound ? next_above(hard) : largest_bound;
-        b->likely[i] = as_bound(likely_add(b->likely[i], one));
+    for (; i + BOUNDED_BLOCK <= b->count; i += BOUNDED_BLOCK) {
+        for (size_t k = 0; k < BOUNDED_BLOCK; k++)
+            value[k] = (double)b->value[i + k];
+        if (!loosen_block(value, b->hard + i, b->likely + i, unit))
+            for (size_t k = 0; k < BOUNDED_BLOCK; k++)
+                loosen_one(b, i + k, unit);
     }
+    for (; i < b->count; i++)
+        loosen_one(b, i, unit);
+}
+
+/* Whether some element is not judged. */
+static bool has_unjudged(const struct bounded *b)
+{
+    bool found = false;
+    for (size_t i = 0; b->hard && i < b->count; i++)
+        found |= b->hard[i] == INFINITY;
+    return found;
 }
 
 void bounded_settle(struct bounded *b, bool *open)
 {
-    for (size_t i = 0; b->hard && i < b->count; i++) {
+    if (!has_unjudged(b))
+        return;
+    for (size_t i = 0; i < b->count; i++) {
         if (isinf(b->hard[i]) && !isfinite(b->value[i]))
             b->value[i] = 0;
         if (open && is_open(b, i))

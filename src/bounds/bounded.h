@@ -58,6 +58,8 @@ void bounded_release(struct bounded *b);
 #define BOUNDED_LIMIT ((size_t)1 << 28)
 int bounded_alloc(struct bounded *b, enum dtype type, const struct shape *shape, bool shape_only,
                   struct error *err);
+/* The same with values that are not set: each must be stored before it is read. */
+int bounded_alloc_unset(struct bounded *b, enum dtype type, const struct shape *shape, struct error *err);
 int bounded_copy(struct bounded *to, const struct bounded *from, struct error *err);
 
 /* A sequence of `count` items, which are not set yet, or an optional that holds nothing. Refuses more than
@@ -109,15 +111,21 @@ static inline double bounded_likely(const struct bounded *b, size_t i)
  */
 void bounded_put(struct bounded *b, size_t i, long double value, long double hard, long double likely);
 
-/* Results of a kernel in double, before the last rounding; hard and likely NULL: they are exact, or nobody
- * looks at their bounds. */
+/* Results of a kernel before the last rounding; hard and likely NULL: they are exact, or nobody looks at
+ * their bounds. */
 struct bounded_row {
     size_t count;
     const double *value, *hard, *likely;
+    const long double *wide; /* the values where double does not hold them; then `value` is NULL */
 };
 
 /* bounded_put for the elements from `first` on, in a fraction of its time where they are ordinary float32. */
 void bounded_put_row(struct bounded *b, size_t first, const struct bounded_row *row);
+
+/* The same for at most BOUNDED_BLOCK elements; false, with nothing stored, unless all are ordinary float32.
+ */
+enum { BOUNDED_BLOCK = 32 };
+bool bounded_put_ordinary(struct bounded *b, size_t first, const struct bounded_row *row);
 
 /*
  * The part of a float's hard bound that bounded_put adds for the reference, which rounds to long double:
@@ -147,6 +155,9 @@ void bounded_set(struct bounded *b, size_t i, long double value, double hard, do
 
 /* Copies element j of `from` and its bounds; nothing is rounded. */
 void bounded_move(struct bounded *b, size_t i, const struct bounded *from, size_t j);
+
+/* The same for `count` elements. */
+void bounded_move_row(struct bounded *b, size_t i, const struct bounded *from, size_t j, size_t count);
 
 bool bounded_has_infinity(const struct bounded *b);
 

@@ -46,6 +46,52 @@ static struct factors factors_of_floats(const struct bounded *value)
     return own;
 }
 
+/* Exponents of the largest and the smallest finite element that is not 0. */
+struct exponents {
+    bool any, infinite;
+    int most, least;
+};
+
+static void look_at(struct exponents *seen, long double value)
+{
+    if (value == 0)
+        return;
+    if (isinf(value))
+        seen->infinite = true;
+    if (!isfinite(value))
+        return;
+    int exponent = ilogbl(value);
+    seen->most = seen->any && seen->most > exponent ? seen->most : exponent;
+    seen->least = seen->any && seen->least < exponent ? seen->least : exponent;
+    seen->any = true;
+}
+
+/* Most elements by their exponents as doubles, which are far from the ends of what a double holds and, as
+ * long as none was rounded up to a power of two, those of the long doubles. */
+static struct exponents exponents_of(const struct bounded *value)
+{
+    struct exponents seen = {.any = false};
+    const uint64_t low = 1, high = 2046, one = (uint64_t)1 << 52;
+    uint64_t most = 0, least = high + 1;
+    for (size_t i = 0; i < value->count; i++) {
+        double size = (double)value->value[i];
+        uint64_t bits;
+        memcpy(&bits, &size, sizeof bits);
+        uint64_t exponent = bits >> 52 & 2047;
+        if (exponent < low || exponent > high || bits % one == 0) {
+            look_at(&seen, value->value[i]);
+            continue;
+        }
+        most = exponent > most ? exponent : most;
+        least = exponent < least ? exponent : least;
+    }
+    if (most) {
+        look_at(&seen, ldexpl(1, (int)most - 1023));
+        look_at(&seen, ldexpl(1, (int)least - 1023));
+    }
+    return seen;
+}
+
 struct factors factors_of(const struct bounded *value)
 {
     struct factors own = {.count = 1};
@@ -53,19 +99,11 @@ struct factors factors_of(const struct bounded *value)
         return factors_of_floats(value);
     if (!value->value || !dtype_is_float(value->type))
         return own;
-    long double largest = 0, smallest = INFINITY;
-    for (size_t i = 0; i < value->count; i++) {
-        long double size = fabsl(value->value[i]);
-        if (size > largest) {
-            own.infinite |= isinf(size);
-            largest = isinf(size) ? largest : size;
-        }
-        if (size < smallest && size > 0)
-            smallest = size;
-    }
-    if (largest > 0) {
-        own.most = fmax(0, ilogbl(largest) + 1);
-        own.least = fmin(0, ilogbl(smallest));
+    struct exponents seen = exponents_of(value);
+    own.infinite = seen.infinite;
+    if (seen.any) {
+        own.most = fmax(0, seen.most + 1);
+        own.least = fmin(0, seen.least);
     }
     return own;
 }

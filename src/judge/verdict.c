@@ -443,7 +443,8 @@ static void count_element(struct verdict *verdict, enum verdict_kind kind)
 /* The largest error that is not noticed. */
 static double passes(double hard, double likely)
 {
-    return fmin(hard, likely * VERDICT_DEVIATIONS);
+    double suspect = verdict_unsuspected(likely);
+    return suspect < hard ? suspect : hard;
 }
 
 /* Of the judged elements of one output: the largest finite value, error and error that passes. */
@@ -491,6 +492,12 @@ struct plain_row {
     double value, error, passes;
 };
 
+/* fmax of numbers, which is a call. */
+static double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
 /* Judges float32 in double. False unless all elements are finite and well within finite bounds. */
 static bool judge_floats(struct plain_row *row, const struct bounded *expected, const struct tensor *got,
                          size_t first, size_t count)
@@ -507,11 +514,11 @@ static bool judge_floats(struct plain_row *row, const struct bounded *expected, 
         plain &= isfinite(want) && isfinite(error) && isfinite(hard) && factor <= within &&
                  deviations <= VERDICT_DEVIATIONS * within;
         row->worst = factor > row->factor ? i : row->worst;
-        row->factor = fmax(row->factor, factor);
-        row->deviations = fmax(row->deviations, deviations);
-        row->value = fmax(row->value, fabs(want));
-        row->error = fmax(row->error, error);
-        row->passes = fmax(row->passes, passes(hard, likely));
+        row->factor = larger(row->factor, factor);
+        row->deviations = larger(row->deviations, deviations);
+        row->value = larger(row->value, fabs(want));
+        row->error = larger(row->error, error);
+        row->passes = larger(row->passes, passes(hard, likely));
     }
     return plain;
 }

@@ -4,6 +4,7 @@
  */
 #include "ops/broadcast.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +35,32 @@ static void put_sub(const struct pair *p, struct bounded *out, size_t i)
     bounded_put(out, i, p->a - p->b, both_hard(p), p->exact ? 0 : likely_add(p->likely_a, p->likely_b));
 }
 
+/* put_add and put_sub for several elements: the values are those of one long double operation, too. */
+static void row_of_sums(struct pair_row *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        p->hard[i] = p->hard_a[i] + p->hard_b[i];
+        p->likely[i] =
+            p->hard[i] == 0 ? 0 : sqrt(p->likely_a[i] * p->likely_a[i] + p->likely_b[i] * p->likely_b[i]);
+    }
+}
+
+static bool row_add(struct pair_row *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        p->value[i] = p->a[i] + p->b[i];
+    row_of_sums(p);
+    return true;
+}
+
+static bool row_sub(struct pair_row *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        p->value[i] = p->a[i] - p->b[i];
+    row_of_sums(p);
+    return true;
+}
+
 /* The last term is for a factor that may be 0 or not because of a jump: there the slopes say nothing. */
 static long double product_likely(const struct pair *p)
 {
@@ -51,6 +78,21 @@ static void put_mul(const struct pair *p, struct bounded *out, size_t i)
         bounded_put(out, i, p->a * p->b,
                     times(p->a, p->hard_b) + times(p->b, p->hard_a) + times(p->hard_a, p->hard_b),
                     product_likely(p));
+}
+
+/* The same for several elements. The product of two infinite or unknown factors is left to put_mul. */
+static bool row_mul(struct pair_row *p)
+{
+    bool known = true;
+    for (size_t i = 0; i < p->count; i++) {
+        double a = fabs((double)p->a[i]), b = fabs((double)p->b[i]), x = a * p->likely_b[i],
+               y = b * p->likely_a[i], z = p->likely_a[i] * p->likely_b[i];
+        known &= a <= FLT_MAX && b <= FLT_MAX && p->hard_a[i] <= FLT_MAX && p->hard_b[i] <= FLT_MAX;
+        p->value[i] = p->a[i] * p->b[i];
+        p->hard[i] = a * p->hard_b[i] + b * p->hard_a[i] + p->hard_a[i] * p->hard_b[i];
+        p->likely[i] = p->hard_a[i] == 0 && p->hard_b[i] == 0 ? 0 : sqrt(x * x + y * y + z * z);
+    }
+    return known;
 }
 
 /*
@@ -273,17 +315,18 @@ struct operation {
     const char *name;
     void (*put)(const struct pair *pair, struct bounded *out, size_t i);
     void (*put_integer)(const struct pair *pair, struct bounded *out, size_t i); /* NULL: the same */
+    bool (*row)(struct pair_row *row); /* several elements at once (broadcast_binary_rows) */
 };
 
 static const struct operation operations[] = {
-    {"Add", put_add, NULL},
+    {"Add", put_add, NULL, .row = row_add},
     {"And", put_and, NULL},
     {"BitShift", put_shift, NULL},
     {"Div", put_float_div, put_integer_div},
-    {"Mul", put_mul, NULL},
+    {"Mul", put_mul, NULL, .row = row_mul},
     {"Or", put_or, NULL},
     {"PRelu", put_prelu, NULL},
-    {"Sub", put_sub, NULL},
+    {"Sub", put_sub, NULL, .row = row_sub},
     {"Xor", put_xor, NULL},
     {"BitwiseAnd", put_bitwise_and, NULL},
     {"BitwiseOr", put_bitwise_or, NULL},
@@ -414,7 +457,7 @@ static int eval_arithmetic(struct op_call *call)
         return -1;
     if (operation->put_integer && !dtype_is_float(a->type))
         return divide_integers(call, operation->put_integer);
-    return broadcast_binary(call, DTYPE_NONE, operation->put);
+    return broadcast_binary_rows(call, DTYPE_NONE, operation->put, operation->row);
 }
 
 static int eval_prelu(struct op_call *call)

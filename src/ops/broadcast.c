@@ -1,6 +1,7 @@
 #include "ops/broadcast.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int broadcast_init(struct broadcast *b, struct op_call *call)
 {
@@ -55,29 +56,113 @@ int broadcast_same_type(struct op_call *call, size_t first)
     return 0;
 }
 
-static void put_all(struct op_call *call, struct broadcast *walk, struct bounded *out,
-                    void (*put)(const struct pair *pair, struct bounded *out, size_t i))
+typedef void put_pair(const struct pair *pair, struct bounded *out, size_t i);
+typedef bool put_row(struct pair_row *row);
+
+/* Output elements one after the other whose operands follow each other, too, or are the same. */
+struct run {
+    size_t first, count; /* of the output */
+    size_t at[2], step[2];
+};
+
+static void put_each(const struct pair *like, const struct run *run, struct bounded *out, put_pair *put)
 {
-    const struct bounded *a = call->inputs[0], *b = call->inputs[1];
-    struct pair pair = {.call = call, .type = out->type, .exact = !a->hard && !b->hard, .given_b = b->given};
-    bool exact = pair.exact;
-    for (size_t i = 0; i < out->count; i++, broadcast_next(walk)) {
-        size_t at_a = walk->at[0], at_b = walk->at[1];
+    const struct bounded *a = like->call->inputs[0], *b = like->call->inputs[1];
+    struct pair pair = *like;
+    size_t at_a = run->at[0], at_b = run->at[1];
+    for (size_t i = 0; i < run->count; i++, at_a += run->step[0], at_b += run->step[1]) {
         pair.a = a->value[at_a];
         pair.b = b->value[at_b];
-        if (!exact) {
+        if (!like->exact) {
             pair.hard_a = bounded_hard(a, at_a);
             pair.hard_b = bounded_hard(b, at_b);
             pair.likely_a = bounded_likely(a, at_a);
             pair.likely_b = bounded_likely(b, at_b);
             pair.exact = pair.hard_a == 0 && pair.hard_b == 0;
         }
-        put(&pair, out, i);
+        put(&pair, out, run->first + i);
     }
 }
 
-int broadcast_binary(struct op_call *call, enum dtype type,
-                     void (*put)(const struct pair *pair, struct bounded *out, size_t i))
+/* False where a standard deviation is large. */
+static bool read_operand(const struct bounded *from, size_t at, size_t step, size_t count, long double *value,
+                         double *hard, double *likely)
+{
+    const double large = 0x1p200;
+    bool small = true;
+    for (size_t i = 0; i < count; i++)
+        value[i] = from->value[at + i * step];
+    for (size_t i = 0; i < count; i++) {
+        hard[i] = bounded_hard(from, at + i * step);
+        likely[i] = bounded_likely(from, at + i * step);
+        small &= likely[i] < large;
+    }
+    return small;
+}
+
+/* At most BOUNDED_BLOCK elements. */
+static bool put_together(const struct pair *like, const struct run *run, struct bounded *out, put_row *row)
+{
+    const struct bounded *a = like->call->inputs[0], *b = like->call->inputs[1];
+    struct pair_row some;
+    some.count = run->count;
+    return read_operand(a, run->at[0], run->step[0], run->count, some.a, some.hard_a, some.likely_a) &&
+           read_operand(b, run->at[1], run->step[1], run->count, some.b, some.hard_b, some.likely_b) &&
+           row(&some) &&
+           bounded_put_ordinary(
+               out, run->first,
+               &(struct bounded_row){
+                   .count = some.count, .wide = some.value, .hard = some.hard, .likely = some.likely});
+}
+
+/* Joins the last dimensions, as far as both operands go through them in one step; what is left of the walk
+ * is over the others. */
+static struct run join_dimensions(struct broadcast *walk)
+{
+    struct run run = {.count = 1};
+    int rank = walk->shape.rank;
+    for (; rank > 0; rank--) {
+        const struct strides *a = &walk->strides[0], *b = &walk->strides[1];
+        size_t size = (size_t)walk->shape.dims[rank - 1], of_a = a->of[rank - 1], of_b = b->of[rank - 1];
+        if (size == 1)
+            continue;
+        if (run.count > 1 && (of_a != run.step[0] * run.count || of_b != run.step[1] * run.count))
+            break;
+        if (run.count == 1) {
+            run.step[0] = of_a;
+            run.step[1] = of_b;
+        }
+        run.count *= size;
+    }
+    walk->shape.rank = rank;
+    return run;
+}
+
+static void put_all(struct op_call *call, struct broadcast *walk, struct bounded *out, put_pair *put,
+                    put_row *row)
+{
+    enum { FEW = 16 };
+    const struct bounded *a = call->inputs[0], *b = call->inputs[1];
+    struct pair like = {.call = call, .type = out->type, .exact = !a->hard && !b->hard, .given_b = b->given};
+    struct run run = join_dimensions(walk);
+    size_t length = run.count, most = BOUNDED_BLOCK;
+    if (!row || out->type != DTYPE_FLOAT || length < FEW) {
+        row = NULL;
+        most = length;
+    }
+    for (run.first = 0; run.first < out->count; broadcast_next(walk)) {
+        memcpy(run.at, walk->at, sizeof run.at);
+        for (size_t left = length; left > 0; left -= run.count, run.first += run.count) {
+            run.count = left < most ? left : most;
+            if (!row || !put_together(&like, &run, out, row))
+                put_each(&like, &run, out, put);
+            run.at[0] += run.count * run.step[0];
+            run.at[1] += run.count * run.step[1];
+        }
+    }
+}
+
+int broadcast_binary_rows(struct op_call *call, enum dtype type, put_pair *put, put_row *row)
 {
     int result = -1;
     struct broadcast walk;
@@ -85,16 +170,23 @@ int broadcast_binary(struct op_call *call, enum dtype type,
         return call_invalid(call, "has %zu inputs instead of 2", call->n_inputs);
     if (broadcast_init(&walk, call))
         goto out;
+    if (type == DTYPE_NONE)
+        type = call->inputs[0]->type;
     struct bounded *out =
-        call_output(call, 0, type == DTYPE_NONE ? call->inputs[0]->type : type, &walk.shape);
+        row ? call_output_unset(call, 0, type, &walk.shape) : call_output(call, 0, type, &walk.shape);
     if (!out)
         goto out;
     if (!call->shapes_only)
-        put_all(call, &walk, out, put);
+        put_all(call, &walk, out, put, row);
     result = 0;
 out:
     broadcast_release(&walk);
     return result;
+}
+
+int broadcast_binary(struct op_call *call, enum dtype type, put_pair *put)
+{
+    return broadcast_binary_rows(call, type, put, NULL);
 }
 
 int broadcast_gradient(struct op_gradient *g, void (*add)(struct op_gradient *g, const struct broadcast *walk,

@@ -39,6 +39,23 @@ struct pair {
 int broadcast_binary(struct op_call *call, enum dtype type,
                      void (*put)(const struct pair *pair, struct bounded *out, size_t i));
 
+/* Operands of several output elements, some of which may be one element of the input, repeated; and what an
+ * operator makes of them before the last rounding. */
+struct pair_row {
+    size_t count; /* at most BOUNDED_BLOCK */
+    long double a[BOUNDED_BLOCK], b[BOUNDED_BLOCK];
+    double hard_a[BOUNDED_BLOCK], hard_b[BOUNDED_BLOCK], likely_a[BOUNDED_BLOCK], likely_b[BOUNDED_BLOCK];
+    long double value[BOUNDED_BLOCK];
+    double hard[BOUNDED_BLOCK], likely[BOUNDED_BLOCK];
+};
+
+/* The same, with `row` to compute several elements of float32 at once: what `put` would store, with bounds in
+ * double. It is asked only where standard deviations are below 2^200, and returns false where it does not
+ * know; then, and where an element turns out not to be an ordinary number, each is put by itself. */
+int broadcast_binary_rows(struct op_call *call, enum dtype type,
+                          void (*put)(const struct pair *pair, struct bounded *out, size_t i),
+                          bool (*row)(struct pair_row *row));
+
 /*
  * The whole gradient of operators whose inputs broadcast together. For each output element, `add` gets the
  * walk and what arrives there, and adds to the sums of the inputs, at walk->at[k] for input k.

@@ -157,8 +157,20 @@ int call_int_single(struct op_call *call, size_t index, int64_t *value)
     return count == 1 ? 0 : call_invalid(call, "input %zu is empty", index);
 }
 
+typedef int make_value(struct bounded *b, enum dtype type, const struct shape *shape, struct error *err);
+
+static int make_form(struct bounded *b, enum dtype type, const struct shape *shape, struct error *err)
+{
+    return bounded_alloc(b, type, shape, true, err);
+}
+
+static int make_zeros(struct bounded *b, enum dtype type, const struct shape *shape, struct error *err)
+{
+    return bounded_alloc(b, type, shape, false, err);
+}
+
 static struct bounded *make_output(struct op_call *call, size_t index, enum dtype type,
-                                   const struct shape *shape, bool shape_only)
+                                   const struct shape *shape, make_value *make)
 {
     if (dtype_is_narrow(type) && !dtype_in(type, op_narrow_at(call->op, call->opset))) {
         call_invalid(call, "its output cannot be %s in opset %d", dtype_name(type), call->opset);
@@ -169,7 +181,7 @@ static struct bounded *make_output(struct op_call *call, size_t index, enum dtyp
         return NULL;
     }
     bounded_release(&call->outputs[index]);
-    if (bounded_alloc(&call->outputs[index], type, shape, shape_only, call->err)) {
+    if (make(&call->outputs[index], type, shape, call->err)) {
         error_prefix(call->err, "%s", op_title(call->node));
         return NULL;
     }
@@ -188,13 +200,19 @@ struct bounded *call_sequence(struct op_call *call, size_t index, enum dtype typ
 
 struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape)
 {
-    return make_output(call, index, type, shape, call->shapes_only);
+    return make_output(call, index, type, shape, call->shapes_only ? make_form : make_zeros);
+}
+
+struct bounded *call_output_unset(struct op_call *call, size_t index, enum dtype type,
+                                  const struct shape *shape)
+{
+    return make_output(call, index, type, shape, call->shapes_only ? make_form : bounded_alloc_unset);
 }
 
 struct bounded *call_output_known(struct op_call *call, size_t index, enum dtype type,
                                   const struct shape *shape)
 {
-    return make_output(call, index, type, shape, false);
+    return make_output(call, index, type, shape, make_zeros);
 }
 
 int call_axis(struct op_call *call, int64_t axis, int rank, int *normal)

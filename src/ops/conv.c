@@ -57,7 +57,7 @@ static int eval_conv(struct op_call *call)
         return call_invalid(call, "the operands have different types");
     if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != shape.dims[1]))
         return call_invalid(call, "the bias must have one element per output channel");
-    struct bounded *out = call_output(call, 0, x->type, &shape);
+    struct bounded *out = call_output_unset(call, 0, x->type, &shape);
     if (!out || call->shapes_only)
         return out ? 0 : -1;
     c.bias = bias;

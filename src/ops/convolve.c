@@ -160,12 +160,13 @@ static struct shape image_shape(const struct convolution *c)
     return shape;
 }
 
-/* The position of input element `index` (channel first) in the image; false when it is cropped. */
+/* Where the row `index` of input elements (channel first, without the last axis) is in the image; false when
+ * it is cropped. */
 static bool place(const struct convolution *c, const struct strides *strides, const int64_t *index,
                   size_t *at)
 {
     *at = strides->of[0] * (size_t)index[0];
-    for (int i = 0; i < c->rank; i++) {
+    for (int i = 0; i + 1 < c->rank; i++) {
         int64_t position = c->lead[i] + index[i + 1] * c->step[i];
         if (position < 0 || position >= c->size[i])
             return false;
@@ -174,18 +175,56 @@ static bool place(const struct convolution *c, const struct strides *strides, co
     return true;
 }
 
+/* Puts what is not cropped of a row of `count` elements from `from` on into the row of the image at `at`. */
+static void row_fill(const struct convolution *c, size_t from, int64_t count, struct bounded *image,
+                     size_t at)
+{
+    int64_t lead = c->lead[c->rank - 1], step = c->step[c->rank - 1], size = c->size[c->rank - 1], i = 0;
+    while (i < count && lead + i * step < 0)
+        i++;
+    if (step == 1 && i < count && lead + i < size) {
+        int64_t shown = size - lead < count ? size - lead : count;
+        bounded_move_row(image, at + (size_t)(lead + i), c->x, from + (size_t)i, (size_t)(shown - i));
+        return;
+    }
+    for (; i < count && lead + i * step < size; i++)
+        bounded_move(image, at + (size_t)(lead + i * step), c->x, from + (size_t)i);
+}
+
 /* Puts the image of one sample at `base`. */
 static void image_fill(const struct convolution *c, size_t sample, struct bounded *image, size_t base)
 {
-    struct shape shape = image_shape(c), one = shape_make(c->rank + 1, c->x->shape.dims + 1);
+    struct shape shape = image_shape(c), one = shape_make(c->rank + 1, c->x->shape.dims + 1),
+                 rows = shape_make(c->rank, c->x->shape.dims + 1);
     struct strides strides = strides_dense(&shape);
+    int64_t wide = one.dims[c->rank];
     size_t count = shape_span(&one, 0, one.rank), at;
     int64_t index[TENSOR_MAX_RANK] = {0};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += (size_t)wide) {
         if (place(c, &strides, index, &at))
-            bounded_move(image, base + at, c->x, sample * count + i);
-        odometer_next(index, &one);
+            row_fill(c, sample * count + i, wide, image, base + at);
+        odometer_next(index, &rows);
     }
+}
+
+/* Where nothing is padded, spread or cropped the image of a sample is a part of x, which is borrowed; false
+ * where it must be made. */
+static bool image_view(const struct convolution *c, size_t sample, struct bounded *image)
+{
+    bool whole = !c->x->floats;
+    for (int i = 0; i < c->rank; i++)
+        whole = whole && c->lead[i] == 0 && c->step[i] == 1 && c->size[i] == c->x->shape.dims[i + 2];
+    if (!whole)
+        return false;
+    size_t count = shape_span(&c->x->shape, 1, c->x->shape.rank), at = sample * count;
+    *image = (struct bounded){.type = c->x->type,
+                              .shape = image_shape(c),
+                              .count = count,
+                              .value = c->x->value + at,
+                              .hard = c->x->hard ? c->x->hard + at : NULL,
+                              .likely = c->x->hard ? c->x->likely + at : NULL,
+                              .opened = c->x->opened};
+    return true;
 }
 
 static int image_make(const struct convolution *c, size_t sample, struct bounded *image, struct error *err)
@@ -228,10 +267,22 @@ static void put_planes(void *context, size_t i, size_t j, const struct bounded_r
         bounded_put_row(p->c->out, p->base + i * p->area + j, sums);
         return;
     }
-    for (size_t q = 0; q < sums->count; q++)
-        put_plane(context, i, j + q,
-                  (struct number){sums->value[q], sums->hard ? sums->hard[q] : 0,
-                                  sums->hard ? sums->likely[q] : 0});
+    /* What put_plane does: the sums are numbers. */
+    enum { SOME = 128 };
+    double hard[SOME], likely[SOME];
+    const double *h = p->winograd.hard + i * p->area + j, *l = p->winograd.likely + i * p->area + j;
+    for (size_t from = 0, count; from < sums->count; from += count) {
+        count = sums->count - from < SOME ? sums->count - from : SOME;
+        for (size_t q = 0; q < count; q++) {
+            double own = sums->hard ? sums->likely[from + q] : 0, both = l[from + q];
+            hard[q] = (sums->hard ? sums->hard[from + q] : 0) + h[from + q];
+            likely[q] = sqrt(own * own + both * both);
+            likely[q] = likely[q] < hard[q] ? likely[q] : hard[q];
+        }
+        bounded_put_row(p->c->out, p->base + i * p->area + j + from,
+                        &(struct bounded_row){
+                            .count = count, .value = sums->value + from, .hard = hard, .likely = likely});
+    }
 }
 
 /* Offset tables, the same for every sample and group. */
@@ -349,12 +400,14 @@ static int convolve_sample(const struct convolution *c, const struct tables *t, 
 {
     struct bounded image;
     bounded_init(&image);
+    bool borrowed = false;
     int result = -1;
     size_t outputs = (size_t)c->out->shape.dims[1], of_group = outputs / c->groups;
     struct plane plane = {.c = c, .area = t->area, .odd_weights = !weights->finite};
     if (may_be_winograd(c) && errors_alloc(&plane.winograd, of_group * t->area, err))
         goto out;
-    if (image_make(c, sample, &image, err))
+    borrowed = image_view(c, sample, &image);
+    if (!borrowed && image_make(c, sample, &image, err))
         goto out;
     struct operand pixels = operand_of(&image);
     result = 0;
@@ -367,7 +420,8 @@ static int convolve_sample(const struct convolution *c, const struct tables *t, 
             result = convolve_group(t, weights, &pixels, g, &plane, err);
     }
 out:
-    bounded_release(&image);
+    if (!borrowed)
+        bounded_release(&image);
     free(plane.winograd.hard);
     free(plane.winograd.likely);
     return result;

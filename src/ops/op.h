@@ -432,6 +432,10 @@ int call_int_single(struct op_call *call, size_t index, int64_t *value);
  * its value stays NULL. */
 struct bounded *call_output(struct op_call *call, size_t index, enum dtype type, const struct shape *shape);
 
+/* The same with elements that are not set: for kernels that store each before they read any. */
+struct bounded *call_output_unset(struct op_call *call, size_t index, enum dtype type,
+                                  const struct shape *shape);
+
 /* Makes output `index` a sequence of `count` items, which the kernel sets. NULL and an error when it is too
  * long. */
 struct bounded *call_sequence(struct op_call *call, size_t index, enum dtype type, size_t count);

@@ -40,13 +40,15 @@ static long double magnitude(long double x, long double y)
 /*
  * Uses the C library for powers of positive finite numbers only; signs, zeros and infinities are handled here
  * according to IEEE 754, because powl differs between systems: that of glibc for x86 takes -2^63 for odd, and
- * a compiler that sees an even exponent may drop the fabsl of the base. Squares are handled first: they are
- * most frequent, and powl is slow.
+ * a compiler that sees an even exponent may drop the fabsl of the base. Squares and cubes are handled first:
+ * they are most frequent, and powl is slow.
  */
 static long double power(long double x, long double y)
 {
     if (y == 2)
         return x * x;
+    if (y == 3)
+        return x * x * x;
     if (y == 0 || x == 1) /* even for NaN */
         return 1;
     if (isnan(x) || isnan(y) || (x < 0 && isfinite(x) && isfinite(y) && !is_whole(y)))

@@ -72,20 +72,20 @@ static int eval_abs(struct op_call *call)
 /* y = max(0, x), NaN stays NaN as in Max, or is left out as there. */
 static int eval_relu(struct op_call *call)
 {
-    int result;
-    const struct bounded *in;
-    struct bounded *out = output_like(call, DTYPE_NONE, &in, &result);
-    for (size_t i = 0; out && i < out->count; i++) {
-        bool left_out = isnan(in->value[i]) && call->nans_left_out;
-        if (in->value[i] + bounded_hard(in, i) <= 0 || left_out) {
-            bounded_put(out, i, 0, 0, 0);
-            continue;
-        }
-        bounded_move(out, i, in, i);
-        if (in->value[i] < 0)
+    const struct bounded *in = call_need(call, 0);
+    struct bounded *out = in ? call_output_unset(call, 0, in->type, &in->shape) : NULL;
+    if (!out || call->shapes_only)
+        return out ? 0 : -1;
+    bounded_move_row(out, 0, in, 0, out->count);
+    for (size_t i = 0; i < out->count; i++) {
+        bool left_out = call->nans_left_out && isnan(in->value[i]);
+        bool zero = in->value[i] + bounded_hard(in, i) <= 0 || left_out;
+        if (zero || in->value[i] < 0)
             out->value[i] = 0;
+        if (zero && out->hard)
+            out->hard[i] = out->likely[i] = 0;
     }
-    return result;
+    return 0;
 }
 
 /* Steps. Within [x-h, x+h] a step function is between its values at the ends. */
