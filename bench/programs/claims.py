@@ -224,7 +224,7 @@ def set_attribute(model, node, schema, name, text):
     declared = schema.attributes.get(name) if schema else None
     kind = old[0].type if old else int(declared.type) if declared else guessed(text or "")
     value = None if text is None else values_of(text, kind)
-    if value is None and text is not None:
+    if value is None and (text is not None or not old):  # of a newer opset it may be an input that this onnx does not know
         return False
     for one in old:
         node.attribute.remove(one)
