@@ -124,21 +124,13 @@ at::Tensor read_input(const direct::bytes &file)
     return tensor;
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+int answer(const std::string &folder, const char *out)
 {
-    if (argc != 3) {
-        std::fprintf(stderr, "usage: torch_direct CASE FOLDER\n");
-        return 2;
-    }
-    std::string folder = argv[1];
     auto found = calls.find(folder.substr(folder.rfind('/') + 1));
     if (found == calls.end()) {
         std::fprintf(stderr, "torch_direct: no call for %s\n", folder.c_str());
         return 2;
     }
-    at::set_num_threads(1);
     tensors inputs;
     for (size_t i = 0;; i++) {
         direct::bytes file =
@@ -150,7 +142,22 @@ int main(int argc, char **argv)
     tensors outputs = found->second(inputs);
     for (size_t i = 0; i < outputs.size(); i++) {
         at::Tensor dense = outputs[i].contiguous();
-        direct::write_output(argv[2], i, dense.data_ptr(), dense.nbytes());
+        direct::write_output(out, i, dense.data_ptr(), dense.nbytes());
     }
     return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc < 3 || argc % 2 == 0) {
+        std::fprintf(stderr, "usage: torch_direct CASE FOLDER [CASE FOLDER]...\n");
+        return 2;
+    }
+    at::set_num_threads(1);
+    int result = 0;
+    for (int i = 1; i < argc && result == 0; i += 2)
+        result = answer(argv[i], argv[i + 1]);
+    return result;
 }
