@@ -13,8 +13,8 @@ enum { MOST_FILES = 0xffff, MOST_NAME = 1000 };
 
 static void put(struct str *out, uint64_t value, int bytes)
 {
-    for (int i = 0; i < bytes; i++) {
-        char byte = (char)(value >> (8 * i) & 0xff);
+    for (; bytes > 0; bytes--, value >>= 8) {
+        char byte = (char)(value & 0xff);
         str_append(out, &byte, 1);
     }
 }
