@@ -220,10 +220,12 @@ static bool find_program(const char *name, char *path, size_t size)
     if (strchr(name, '/'))
         return snprintf(path, size, "%s", name) < (int)size;
     const char *at = getenv("PATH");
+    struct stat status;
     for (at = at ? at : "/usr/bin:/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
         int length = (int)strcspn(at, ":");
         int written = snprintf(path, size, "%.*s%s%s", length, at, length ? "/" : "", name);
-        if (written < (int)size && access(path, X_OK) == 0)
+        if (written < (int)size && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+            access(path, X_OK) == 0)
             return true;
     }
     return false;
