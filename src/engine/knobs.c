@@ -1,6 +1,7 @@
 #include "engine/knobs.h"
 
 #include "base/str.h"
+#include "engine/everyones_knobs.h"
 #include "engine/label.h"
 
 #include <ctype.h>

@@ -4,6 +4,7 @@
 #include "base/made_file.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "engine/everyones_knobs.h"
 #include "engine/ini.h"
 #include "engine/label.h"
 #include "engine/paths.h"
@@ -514,80 +515,6 @@ static const char *knob_variable(const struct entry *entry, const char *knob)
     return NULL;
 }
 
-#define TUNABLES "GLIBC_TUNABLES"
-
-/* The knobs of every engine. A value of NULL: a number from 1 to 255, which is the text itself. */
-static const struct everyones_knob {
-    const char *name, *value, *variable, *text;
-} everyones_knobs[] = {
-    {KNOB_PERTURB, NULL, "MALLOC_PERTURB_", NULL},
-    {"freed", "kept", TUNABLES,
-     "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=1099511627776:glibc.malloc.tcache_count=0"},
-    {"freed", "returned", NULL, NULL},
-    {"guard", "on", "ASSAY_GUARD", "on"},
-    {"guard", "off", NULL, NULL},
-    {KNOB_MEMCHECK, "on", "ASSAY_MEMCHECK", "on"},
-    {KNOB_MEMCHECK, "off", NULL, NULL},
-};
-enum { EVERYONES_KNOBS = sizeof everyones_knobs / sizeof *everyones_knobs };
-
-bool knob_is_everyones(const char *name, size_t length)
-{
-    for (size_t i = 0; i < EVERYONES_KNOBS; i++)
-        if (strlen(everyones_knobs[i].name) == length && memcmp(everyones_knobs[i].name, name, length) == 0)
-            return true;
-    return false;
-}
-
-/* What the knob means with this value; NULL when it has no such value. */
-static const struct everyones_knob *everyones_value(const char *name, const char *value)
-{
-    long long number;
-    for (size_t i = 0; i < EVERYONES_KNOBS; i++) {
-        const struct everyones_knob *knob = &everyones_knobs[i];
-        bool means = knob->value ? text_equal(knob->value, value)
-                                 : text_int64(value, &number) && number >= 1 && number <= 255;
-        if (text_equal(knob->name, name) && means)
-            return knob;
-    }
-    return NULL;
-}
-
-static bool gives_tunables(const struct pair pairs[], size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct everyones_knob *knob = everyones_value(pairs[i].name, pairs[i].value);
-        if (knob && knob->variable && text_equal(knob->variable, TUNABLES))
-            return true;
-    }
-    return false;
-}
-
-/* Small pieces that the C library's cache of each thread hands out again are not filled: there is none then.
- */
-static void fill_small_pieces(const struct pair pairs[], size_t count, struct str *environment)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(pairs[i].name, KNOB_PERTURB) && !gives_tunables(pairs, count)) {
-            str_add(environment, TUNABLES "=glibc.malloc.tcache_count=0");
-            str_append(environment, "", 1);
-            return;
-        }
-}
-
-/* What makes the engine's memory end where it ends is loaded before its libraries. */
-static void guard_memory(struct registry *registry, const struct entry *entry, const struct pair pairs[],
-                         size_t count, struct str *environment)
-{
-    const char *library = expand(registry, entry, "{libexec}/assay-guarded-memory.so", NULL);
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(pairs[i].name, "guard") && text_equal(pairs[i].value, "on") && file_exists(library)) {
-            str_printf(environment, "LD_PRELOAD=%s", library);
-            str_append(environment, "", 1);
-            return;
-        }
-}
-
 static int check_knob(const struct entry *entry, const struct given_label *label, const struct pair *knob,
                       struct error *err)
 {
@@ -596,41 +523,10 @@ static int check_knob(const struct entry *entry, const struct given_label *label
         return source ? declared_knobs_check(entry->profile.knobs, entry->name, knob->name, knob->value,
                                              source, err)
                       : 0;
-    if (everyones_value(knob->name, knob->value))
+    if (everyones_knob(knob->name, knob->value))
         return 0;
     return error_set(err, ERROR_USAGE, "the knob %s takes %s, not '%.60s'", knob->name,
-                     text_equal(knob->name, KNOB_PERTURB) ? "a number from 1 to 255"
-                     : text_equal(knob->name, "freed")    ? "kept or returned"
-                                                          : "on or off",
-                     knob->value);
-}
-
-/* Puts valgrind before the program. Only what is made from the SDK in C asks it about outputs. */
-static int set_memcheck(struct registry *registry, struct engine_spec *spec, struct error *err)
-{
-    static const char *const before[] = {"valgrind",        "--quiet",   "--trace-children=yes",
-                                         "--leak-check=no", "--vgdb=no", "--error-limit=no"};
-    enum { BEFORE = sizeof before / sizeof *before };
-    const char *slash = strrchr(spec->argv[0], '/'), *name = slash ? slash + 1 : spec->argv[0];
-    size_t count = 0;
-    if (strncmp(name, "assay-engine-", strlen("assay-engine-")) != 0)
-        return error_set(err, ERROR_UNSUPPORTED,
-                         "memcheck=on: the adapter of %s is not made from the SDK in C", spec->name);
-    while (spec->argv[count])
-        count++;
-    const char **argv = arena_array(&registry->arena, BEFORE + count + 1, sizeof *argv);
-    memcpy(argv, before, sizeof before);
-    memcpy(argv + BEFORE, spec->argv, (count + 1) * sizeof *argv);
-    spec->argv = argv;
-    return 0;
-}
-
-static bool wants_memcheck(const struct engine_spec *spec)
-{
-    for (size_t i = 0; spec->hidden_knobs[i]; i++)
-        if (text_equal(spec->hidden_knobs[i], KNOB_MEMCHECK "=on"))
-            return true;
-    return false;
+                     everyones_values(knob->name), knob->value);
 }
 
 /* The whole path of a file that the user named. */
@@ -718,7 +614,7 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
     const char **hidden = arena_array(&registry->arena, count + 1, sizeof *hidden);
     size_t n_hidden = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct everyones_knob *everyones = everyones_value(pairs[i].name, pairs[i].value);
+        const struct everyones_knob *everyones = everyones_knob(pairs[i].name, pairs[i].value);
         const char *variable = everyones ? everyones->variable : knob_variable(entry, pairs[i].name);
         if (everyones || variable) {
             const char *value = everyones && everyones->text ? everyones->text : pairs[i].value;
@@ -732,8 +628,7 @@ static int set_knobs(struct registry *registry, struct engine_spec *spec, const 
             values[spec->knobs++] = pairs[i].value;
         }
     }
-    fill_small_pieces(pairs, count, environment);
-    guard_memory(registry, entry, pairs, count, environment);
+    everyones_environment(hidden, registry->libexec, environment);
     spec->knob_names = names;
     spec->knob_values = values;
     spec->hidden_knobs = hidden;
@@ -1066,7 +961,7 @@ int registry_find(struct registry *registry, const struct given_label *given,
     spec->environment = as_list(registry, &environment);
     str_release(&environment);
     *result = spec;
-    return failed || (wants_memcheck(spec) && set_memcheck(registry, spec, err)) ? -1 : 0;
+    return failed || everyones_command(spec, &registry->arena, err) ? -1 : 0;
 }
 
 const char *registry_file(const struct registry *registry, const char *name)

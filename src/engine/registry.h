@@ -69,17 +69,6 @@ struct registry;
  */
 enum sandbox_mode { SANDBOX_DEFAULT, SANDBOX_STRICT, SANDBOX_OFF };
 
-/*
- * Knobs of every engine, which leave its kernels as they are. perturb=N: memory is filled with a pattern when
- * it is allocated (the complement of N, 1 to 255) and freed (N), small pieces too. freed=kept: the C library
- * keeps what is freed, so that large pieces are used again as well. guard=on: inputs lie at the end of memory
- * (engines/sdk/guarded_inputs.h). memcheck=on: the adapter, which must be in C or C++, runs in valgrind, and
- * outputs made of memory that nobody wrote are a failure whose message begins with WIRE_MEMCHECK.
- */
-#define KNOB_PERTURB "perturb"
-#define KNOB_MEMCHECK "memcheck"
-bool knob_is_everyones(const char *name, size_t length);
-
 /* One engine, ready to start. Strings live in the registry. */
 struct engine_spec {
     const char *label;               /* the name as given: "onnxruntime@1.17.0:opt=none" */

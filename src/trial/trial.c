@@ -1,6 +1,7 @@
 #include "trial/trial.h"
 
 #include "base/memory.h"
+#include "engine/everyones_knobs.h"
 #include "engine/handover.h"
 #include "generate/operator_case.h"
 #include "judge/pair.h"
