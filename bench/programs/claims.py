@@ -340,8 +340,12 @@ def parsed(text):
     return (found[1], None) if found else None
 
 
-def change_of(operator, node, cures):
-    """The change of the model that the texts name; None for those that cannot be made here."""
+# A parameter that a cause names, with the node that it is of where that is another one than the cause's.
+NEEDED = re.compile(r"(^| with | and )(\w+)(?:=| left out).*?(?: of (\S+) `([^`]*)`)?(?=$| with | and )")
+
+
+def change_of(operator, node, cures, elsewhere=None):
+    """The change of the model that the texts name; None for those that cannot be made here. elsewhere: {parameter: (operator, node)}."""
     if len(cures) == 1 and cures[0] in TYPES:
         return lambda model, inputs: set_type(model, inputs, node, TYPES[cures[0]])
     given = re.fullmatch(r"(\w+) given as a constant", cures[0]) if len(cures) == 1 else None
@@ -350,7 +354,7 @@ def change_of(operator, node, cures):
     pairs = [parsed(one) for one in cures]
     if None in pairs:
         return None
-    return lambda model, inputs: all(set_parameter(model, inputs, operator, node, *pair) for pair in pairs)
+    return lambda model, inputs: all(set_parameter(model, inputs, *(elsewhere or {}).get(pair[0], (operator, node)), *pair) for pair in pairs)
 
 
 def constants_as_inputs(model, inputs, most=None):
@@ -401,11 +405,12 @@ def claims_of_cause(case):
     respelled = re.fullmatch(r"(\w+=.*) in place of (\w+)", cure)
     cures = ([respelled[1], f"leaving {respelled[2]} out"] if respelled
              else re.split(r" and (?=\w+=|leaving )", cure) if together else [cure])
-    change = change_of(operator, node, cures)
+    named = [(one, (at, its) if at else (operator, node)) for _, one, at, its in NEEDED.findall(needs)]
+    twice = together and len(dict(named)) < len(named)  # of two nodes: the cure does not say which is of which
+    change = None if twice else change_of(operator, node, cures, dict(named) if together else None)
     yield f"cured by {cure}", run_changed(case, change) if change else None
-    if not together:
-        for one in re.findall(r"(?: with | and )(\w+)=", needs):
-            yield f"needs {one}", is_needed(case, operator, node, one)
+    for one, at in [] if together else named[1:]:
+        yield f"needs {one} of {at[0]} `{at[1]}`", is_needed(case, *at, one)
 
 
 def claims_of_conditions(case):

@@ -12,6 +12,48 @@ static void put_value(struct str *out, const char *parameter, const char *value)
         str_printf(out, "%s=%s", parameter, value);
 }
 
+/* A node, as "Cast `z`". Names come from the model. */
+static void put_node(struct str *out, const Onnx__NodeProto *node)
+{
+    str_printf(out, "%s `", op_title(node));
+    size_t name = out->length;
+    str_printf(out, "%.80s", model_node_name(node));
+    for (size_t i = name; i < out->length; i++)
+        if (out->data[i] == '`')
+            out->data[i] = '?';
+    str_add(out, "`");
+}
+
+/* The node of the part that has this number in the network; NULL: there is none. */
+static const Onnx__NodeProto *node_numbered(const struct examination *look, size_t number)
+{
+    const struct model *model = test_case_model(look->sets[0], NULL);
+    const size_t *nodes = look->options->nodes;
+    for (size_t i = 0; i < model->graph->n_node; i++)
+        if ((nodes ? nodes[i] : i) == number)
+            return model->graph->node[i];
+    return NULL;
+}
+
+/* The node of the first parameter that is to blame, in the part. */
+static const Onnx__NodeProto *node_to_blame(const struct examination *look)
+{
+    const struct cause *cause = look->cause;
+    const Onnx__NodeProto *node = cause->n_parameters ? node_numbered(look, cause->parameters[0].node) : NULL;
+    return node ? node : test_case_model(look->sets[0], NULL)->graph->node[0];
+}
+
+/* A parameter of that node of the part, which is named where the sentence is about another one. */
+static void put_parameter(const struct examination *look, struct str *out, const Onnx__NodeProto *node,
+                          const char *parameter, const char *value)
+{
+    put_value(out, parameter, value);
+    if (node && node != node_to_blame(look)) {
+        str_add(out, " of ");
+        put_node(out, node);
+    }
+}
+
 /* Adds conditions that differ from the default, at most two; JSON has all of them. */
 static void put_conditions(const struct examination *look, const struct params_evidence *evidence,
                            struct str *out)
@@ -20,11 +62,13 @@ static void put_conditions(const struct examination *look, const struct params_e
     size_t shown = 0;
     for (size_t i = 0; i < evidence->count && shown < SHOWN; i++) {
         const struct param_evidence *one = &evidence->items[i];
-        if (!one->cures || one->plain || one->param->kind == PARAM_INPUT ||
-            text_equal(one->param->name, look->cause->parameters[0].parameter))
+        const Onnx__NodeProto *node = test_case_model(look->sets[0], NULL)->graph->node[one->node];
+        bool named = node == node_to_blame(look) &&
+                     text_equal(one->param->name, look->cause->parameters[0].parameter);
+        if (!one->cures || one->plain || one->param->kind == PARAM_INPUT || named)
             continue;
         str_add(out, shown++ ? " and " : " with ");
-        put_value(out, one->param->name, one->present);
+        put_parameter(look, out, node, one->param->name, one->present);
     }
 }
 
@@ -59,7 +103,8 @@ static void put_rest(const struct examination *look, const struct params_evidenc
     } else if (cause->kind == CAUSE_SET) {
         for (size_t i = 0; i < cause->n_parameters; i++) {
             str_add(out, i ? " and " : "");
-            put_value(out, cause->parameters[i].parameter, cause->parameters[i].value);
+            const struct cause_value *one = &cause->parameters[i];
+            put_parameter(look, out, node_numbered(look, one->node), one->parameter, one->value);
         }
         str_printf(out, "; cured only together, by %s", cause->cure);
     } else {
@@ -69,32 +114,18 @@ static void put_rest(const struct examination *look, const struct params_evidenc
         str_add(out, "; other data of the same kind does not show it");
 }
 
-/* The node of the first parameter that is to blame, in the part. */
-static const Onnx__NodeProto *node_to_blame(const struct examination *look)
-{
-    const struct model *model = test_case_model(look->sets[0], NULL);
-    const size_t *nodes = look->options->nodes;
-    for (size_t i = 0; i < model->graph->n_node && look->cause->n_parameters; i++)
-        if ((nodes ? nodes[i] : i) == look->cause->parameters[0].node)
-            return model->graph->node[i];
-    return model->graph->node[0];
-}
-
 void cause_describe(struct examination *look, const struct params_evidence *evidence)
 {
     struct str text;
     if (look->cause->kind == CAUSE_UNKNOWN)
         return;
     str_init(&text);
-    const Onnx__NodeProto *node = node_to_blame(look);
-    str_printf(&text, "%s `%.80s`: ", op_title(node), model_node_name(node));
-    size_t head = text.length - strlen("`: ");
+    put_node(&text, node_to_blame(look));
+    str_add(&text, ": ");
     put_rest(look, evidence, &text);
-    for (size_t i = 0; i < text.length; i++) { /* names and values come from the model */
-        bool inner = i > strlen(op_title(node)) + 1 && i < head;
-        if ((unsigned char)text.data[i] < ' ' || (inner && text.data[i] == '`'))
+    for (size_t i = 0; i < text.length; i++) /* names and values come from the model */
+        if ((unsigned char)text.data[i] < ' ')
             text.data[i] = '?';
-    }
     look->cause->text = arena_strdup(look->arena, text.data);
     str_release(&text);
 }

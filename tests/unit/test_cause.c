@@ -184,6 +184,32 @@ static void groups_of_many_nodes_have_a_cause(void **state)
     scene_close(&scene);
 }
 
+/* Two nodes as one part. The fault wants a type of each, and the attribute of both has one name. */
+static void a_condition_of_another_node_is_named_with_it(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct cause cause;
+    struct under_test test;
+    struct error err = {0};
+    struct model *model = model_new(13);
+    model_add_input(model, "x", DTYPE_FLOAT, &image);
+    Onnx__NodeProto *narrow = model_add_node(model, "Cast", "narrow", 1, NAMES("x"), 1, NAMES("h"));
+    node_set_int(&model->arena, narrow, "to", DTYPE_FLOAT16);
+    Onnx__NodeProto *truth = model_add_node(model, "Cast", "truth", 1, NAMES("h"), 1, NAMES("y"));
+    node_set_int(&model->arena, truth, "to", DTYPE_BOOL);
+    model_add_output(model, "y", DTYPE_BOOL, NULL);
+    look_more(&scene, model, &image, "reference:fault=cast-bool-cut,round=on", LOCALIZE_LOCAL);
+    struct settle_case which = {.pool = scene.pool, .test = scene.test};
+    assert_int_equal(under_test_init(&test, &which, &err), 0);
+    struct cause_options options = {0};
+    assert_int_equal(cause_find(&cause, &test, scene.test, &options, &test.arena, &err), 0);
+    if (!strstr(cause.text, "Cast `narrow`: to=10 with to=9 of Cast `truth`; cured by to=11"))
+        fail_msg("%s", cause.text);
+    under_test_release(&test);
+    scene_close(&scene);
+}
+
 /* The paper's method names every parameter whose change alone makes the engines agree. */
 static void audee_names_pairs(void **state)
 {
@@ -457,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_parameter_and_its_condition_are_named),
         cmocka_unit_test(the_cure_is_confirmed_in_the_network),
         cmocka_unit_test(groups_of_many_nodes_have_a_cause),
+        cmocka_unit_test(a_condition_of_another_node_is_named_with_it),
         cmocka_unit_test(audee_names_pairs),
         cmocka_unit_test(weights_are_a_parameter),
         cmocka_unit_test(a_default_can_be_the_cause),
