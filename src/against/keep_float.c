@@ -2,6 +2,7 @@
 
 #include "against/mixed_model.h"
 #include "against/passes.h"
+#include "against/plain_products.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/str.h"
@@ -376,13 +377,17 @@ int keep_float(struct kept_float *kept, const struct against *against, const str
     *kept = (struct kept_float){.n_engines = panel->count};
     arena_init(&kept->arena);
     kept->engines = arena_array(&kept->arena, panel->count + 1, sizeof *kept->engines);
-    int status = open_work(&work, against, model, other, err);
+    struct plain_products plain;
+    int status = plain_products_init(&plain, model, err);
+    if (status == 0)
+        status = open_work(&work, against, plain.model ? plain.model : model, other, err);
     if (status == 0)
         status = search(&work, other, err);
     kept->samples = work.n_samples;
     if (status == 0)
         name_kept(&work);
     close_work(&work);
+    plain_products_release(&plain);
     return status;
 }
 

@@ -3,9 +3,10 @@
  * and the model with these nodes.
  *
  * A node is kept by putting the node of OTHER in its place: with OTHER's own weights, on float32 inputs, and
- * without the levels behind it. Casts are written where its neighbours have another type. The nodes that cost
- * most (against.h) come first; the smallest number of them that suffices is found by bisection, and then each
- * that turns out not to be needed is given up again. Every step writes the model and evaluates it by the
+ * without the levels behind it. Casts are written where its neighbours have another type. Products of levels
+ * are candidates as plain_products.h writes them, and stay written so where they are not kept. The nodes that
+ * cost most (against.h) come first; the smallest number of them that suffices is found by bisection, and then
+ * each that turns out not to be needed is given up again. Every step writes the model and evaluates it by the
  * reference, on some samples spread over the data. In the end each engine runs it on all of them; where one
  * is above the figure, more nodes are kept until it is not, or there are no more.
  */

@@ -33,22 +33,47 @@ static const Onnx__NodeProto *maker_of(const struct mixed_plan *plan, size_t lay
     return at->made == NO_VALUE ? NULL : match_maker(plan->model, at->made);
 }
 
-bool mixed_is_possible(const struct mixed_plan *plan, size_t layer)
+/* Whether MODEL has what a node of OTHER reads, but for `own`, and the node has no bodies. */
+static bool can_be_copied(const struct mixed_plan *plan, const Onnx__NodeProto *there, size_t own)
 {
-    const Onnx__NodeProto *here = maker_of(plan, layer, false), *there = maker_of(plan, layer, true);
-    bool possible = here && there && text_equal(op_title(here), op_title(there)) && here->n_output == 1 &&
-                    there->n_output == 1 &&
-                    model_opset(plan->model->model) == model_opset(plan->other->model);
+    bool possible = there->n_output == 1;
     for (size_t i = 0; possible && i < there->n_input; i++) {
         size_t value = number_of(plan->other, there->input[i]);
         if (value == NO_VALUE)
             possible = !*there->input[i];
         else
-            possible = match_is_constant(plan->other, value) || plan->match->reverse[value] != NO_VALUE;
+            possible = value == own || match_is_constant(plan->other, value) ||
+                       plan->match->reverse[value] != NO_VALUE;
     }
     for (size_t i = 0; possible && i < there->n_attribute; i++)
         possible = !there->attribute[i]->g && there->attribute[i]->n_graphs == 0;
     return possible;
+}
+
+/* The value that OTHER's node makes its result of, where MODEL's node stands for two of OTHER: a product, and
+ * the activation behind it, which the range of the levels does. NO_VALUE: it stands for one. */
+static size_t before_activation(const struct mixed_plan *plan, const Onnx__NodeProto *here,
+                                const Onnx__NodeProto *there)
+{
+    size_t value = there->n_input ? number_of(plan->other, there->input[0]) : NO_VALUE;
+    if (text_equal(op_title(here), op_title(there)) || value == NO_VALUE ||
+        plan->match->reverse[value] != NO_VALUE)
+        return NO_VALUE;
+    const Onnx__NodeProto *product = match_maker(plan->other, value);
+    return product && text_equal(op_title(here), op_title(product)) ? value : NO_VALUE;
+}
+
+bool mixed_is_possible(const struct mixed_plan *plan, size_t layer)
+{
+    const Onnx__NodeProto *here = maker_of(plan, layer, false), *there = maker_of(plan, layer, true);
+    if (!here || !there || here->n_output != 1 ||
+        model_opset(plan->model->model) != model_opset(plan->other->model))
+        return false;
+    size_t before = before_activation(plan, here, there);
+    if (before == NO_VALUE)
+        return text_equal(op_title(here), op_title(there)) && can_be_copied(plan, there, NO_VALUE);
+    return can_be_copied(plan, there, before) &&
+           can_be_copied(plan, match_maker(plan->other, before), NO_VALUE);
 }
 
 static const char *value_name(const struct writing *writing, size_t value)
@@ -156,27 +181,44 @@ static const char *input_of(struct writing *writing, const Onnx__NodeProto *here
     return cast_to_float(writing, value_name(writing, same ? read : end));
 }
 
-/* OTHER's node in place of MODEL's, with its result in float32, and cast back to the type it had. */
-static int add_kept(struct writing *writing, size_t layer)
+/* Writes a node of OTHER, which reads `own` as the value that is called own_name. */
+static int add_copy(struct writing *writing, const Onnx__NodeProto *here, const Onnx__NodeProto *there,
+                    size_t own, const char *own_name, const char *name, const char *result)
 {
     const struct mixed_plan *plan = writing->plan;
-    const Onnx__NodeProto *here = maker_of(plan, layer, false), *there = maker_of(plan, layer, true);
     struct arena *arena = &writing->made->arena;
     const char **inputs = arena_array(arena, there->n_input + 1, sizeof *inputs);
     for (size_t i = 0; i < there->n_input; i++) {
         size_t value = number_of(plan->other, there->input[i]);
-        inputs[i] = value == NO_VALUE ? "" : input_of(writing, here, i, value);
+        inputs[i] = value == NO_VALUE ? "" : value == own ? own_name : input_of(writing, here, i, value);
         if (!inputs[i])
             return -1;
     }
-    const char *result = float_name(writing, layer);
-    Onnx__NodeProto *node = model_add_node(writing->made, there->op_type, model_node_name(here),
-                                           there->n_input, inputs, 1, &(const char *const){result});
+    Onnx__NodeProto *node = model_add_node(writing->made, there->op_type, name, there->n_input, inputs, 1,
+                                           &(const char *const){result});
     if (*there->domain)
         model_set_domain(writing->made, node, there->domain);
     const Onnx__NodeProto *copy = (const Onnx__NodeProto *)tree_copy(&there->base, arena, NULL, NULL);
     node->attribute = copy->attribute;
     node->n_attribute = copy->n_attribute;
+    return 0;
+}
+
+/* OTHER's node in place of MODEL's, with its result in float32, and cast back to the type it had. */
+static int add_kept(struct writing *writing, size_t layer)
+{
+    const struct mixed_plan *plan = writing->plan;
+    const Onnx__NodeProto *here = maker_of(plan, layer, false), *there = maker_of(plan, layer, true);
+    const char *result = float_name(writing, layer), *name = model_node_name(here);
+    size_t before = before_activation(plan, here, there);
+    char *between = arena_printf(&writing->made->arena, "%s_before", result);
+    if (before != NO_VALUE) {
+        if (add_copy(writing, here, match_maker(plan->other, before), NO_VALUE, NULL, name, between))
+            return -1;
+        name = model_node_name(there);
+    }
+    if (add_copy(writing, here, there, before, between, name, result))
+        return -1;
     const char *made = value_name(writing, plan->match->layers[layer].made);
     if (type_of(writing, made) != DTYPE_FLOAT)
         add_cast(writing, result, made, type_of(writing, made));

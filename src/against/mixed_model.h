@@ -11,8 +11,8 @@ struct mixed_plan {
     const enum dtype *types; /* of the values of MODEL, as they were computed; DTYPE_NONE: not known */
 };
 
-/* Whether the node that computes this layer in MODEL can be replaced: OTHER computes it by the same operator
- * from constants and from values that MODEL has. */
+/* Whether the node that computes this layer in MODEL can be replaced: OTHER computes it from constants and
+ * from values that MODEL has, by the same operator, or by that and the activation behind it. */
 bool mixed_is_possible(const struct mixed_plan *plan, size_t layer);
 
 /* A copy of MODEL in which the layers `kept` are computed as OTHER does. */

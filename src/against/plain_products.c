@@ -111,7 +111,8 @@ static void write_product(struct writing *writing, Onnx__NodeProto *node)
         operands[2] = add_bias(writing, node);
     const char *result = name_for(writing, node, "result");
     Onnx__NodeProto *product = add(writing, op_of(node)->on_levels.type, biased ? 3 : 2, operands, result);
-    product->name = node->name;
+    product->name =
+        *node->name ? node->name : node->output[0]; /* what the original is called, not its part */
     product->attribute = node->attribute;
     product->n_attribute = node->n_attribute;
     add(writing, "QuantizeLinear", 3,

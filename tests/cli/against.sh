@@ -41,6 +41,17 @@ assay compare half.onnx --against wide.onnx -e reference:round=on -n 10
 # Nodes kept in float32, and the model with them.
 assay compare good.onnx --against float.onnx -e reference:round=on -n 10 --keep-float 0.1% -o mixed.onnx
 assay compare mixed.onnx --against float.onnx -e reference:round=on -n 10
+# A product of levels is kept as well.
+model products.onnx <<END
+<ir_version: 8, opset_import: ["": 13]>
+g (float[1,4] x) => (float[1,3] y)
+<int8[4,3] q = {64, -127, 32, 127, 95, -64, -32, 64, 127, 16, -95, 48}, int8[3] z = {0, 0, 0},
+ float[3] s = {0.007874015748, 0.007874015748, 0.007874015748}, float i = {0.03125}, uint8 j = {128},
+ float o = {0.03125}, uint8 p = {0}>
+{ l = QuantizeLinear(x, i, j) k = QLinearMatMul(l, i, j, q, s, z, o, p) r = DequantizeLinear(k, o, p) y = Add(r, r) }
+END
+assay compare products.onnx --against float.onnx -e reference:round=on -n 10 --keep-float 1% -o plain.onnx
+assay compare plain.onnx --against float.onnx -e reference:round=on -n 10
 assay compare bad.onnx --against float.onnx -e reference:round=on -n 10 --format html -o map.html
 grep -o '"culprit": true\|"note": "[^"]*"' map.html
 # Mistakes.
