@@ -405,7 +405,8 @@ static void threads(void **state)
     assay_close(shared);
 }
 
-int main(void)
+/* usage: test_library [TEST] */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),      cmocka_unit_test(right_and_wrong),
@@ -416,5 +417,7 @@ int main(void)
         cmocka_unit_test(no_program), cmocka_unit_test(cancelling),
         cmocka_unit_test(threads),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
