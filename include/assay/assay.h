@@ -236,7 +236,8 @@ struct assay_verdict {
  * Judges outputs that you have. All outputs of the model are expected, by name or in its order. What only
  * asking an engine can settle (an answer that is far off, but not beyond every bound) is unjudged. Outputs of
  * another shape or type than the model's are wrong, which is a verdict; the status is for what cannot be
- * asked.
+ * asked. Right means that these outputs are: an operator whose error the operators behind it hide (a class
+ * that an ArgMax still gives) is wrong for assay_judge_engine and assay_judge_values alone.
  */
 ASSAY_API enum assay_status assay_judge(struct assay *assay, const struct assay_model *model,
                                         const struct assay_tensor *inputs, size_t n_inputs,
@@ -255,8 +256,9 @@ ASSAY_API enum assay_status assay_judge_values(struct assay *assay, const struct
                                                const struct assay_verdict **verdict,
                                                struct assay_error *error);
 
-/* Runs an engine and judges its answer, as `assay compare` does: what is doubtful is settled by asking the
- * engine node by node. A crash, a hang or a refusal is a verdict, no error. */
+/* Runs an engine and judges it, as `assay compare` does: every operator on the values that the engine gave it,
+ * also where the outputs are right, and what is doubtful by asking the engine node by node. A crash, a hang
+ * or a refusal is a verdict, no error. */
 ASSAY_API enum assay_status assay_judge_engine(struct assay *assay, const char *engine,
                                                const struct assay_model *model,
                                                const struct assay_tensor *inputs, size_t n_inputs,

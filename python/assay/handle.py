@@ -12,7 +12,7 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Tuple, 
 from assay import library
 from assay.library import AssayError
 from assay.results import ANSWERS, RIGHT, UNJUDGED, WRONG, NotJudged, Tolerance, Value, Values, Verdict, index_of
-from assay.tensors import NAMES, Given, Tensor, Tensors, array_of, by_name, need_numpy, row_of
+from assay.tensors import NAMES, Given, Tensor, Tensors, array_of, by_name, need_numpy, row_of, typed
 
 KEPT_MODELS = 8  # that were given as paths or bytes, in case they come again
 
@@ -203,14 +203,16 @@ class Judge:
 
     def judge(self, model: ModelLike, inputs: Given, outputs: Given, *, values: Optional[Dict[str, Any]] = None,
               engine: Optional[str] = None) -> Verdict:
-        """Judges outputs that you have.
+        """Judges outputs that you have. Right means that these are: an operator whose error the operators behind it hide is
+        for ``judge_engine``, or for ``values``, to find.
 
         :param outputs: all outputs of the model
         :param values: inner values of the model that you have as well, by name; the node that is wrong by itself is
             named then
         :param engine: the label of the engine that computed the outputs. What outputs alone cannot settle (an answer
             that is far off, but not beyond every bound) is settled by running it, as ``assay compare`` does, and of
-            wrong outputs the node at fault is named.
+            wrong outputs the node at fault is named; unless it answers otherwise than these outputs, which the
+            sentence says then.
         """
         loaded, given = self.case(model, inputs)
         named = by_name(values_as_tensors(outputs), loaded.outputs, "outputs")
@@ -219,19 +221,48 @@ class Judge:
         others = Tensors(named)
         function = "assay_judge_values" if values else "assay_judge"
         verdict = self.ask_verdict(function, self.handle, loaded.pointer, given.items, given.count, others.items, others.count)
-        asked = self.judge_engine(engine, loaded, inputs) if engine and verdict.answer != RIGHT else None
-        if asked is not None and verdict.answer == UNJUDGED:
-            return asked
-        if asked is not None and asked.answer == WRONG and not verdict.node:
-            verdict.node = asked.node
+        if engine and verdict.answer != RIGHT:
+            verdict = self.settle(engine, loaded, inputs, named[:len(loaded.outputs)], verdict)
         shape = others.shape_of(verdict.output)
         if shape and verdict.wrong:
             verdict.index = index_of(verdict.element, shape)
         return verdict
 
+    def settle(self, engine: str, model: Model, inputs: Given, outputs: List[Tuple[Optional[str], Any]],
+               verdict: Verdict) -> Verdict:
+        """What is known of outputs that are not right when the engine has been asked that is said to have computed them."""
+        asked = self.judge_engine(engine, model, inputs)
+        apart = self.apart(engine, model, inputs, outputs)
+        if verdict.answer == UNJUDGED and apart:
+            verdict.sentence += f"; {engine} cannot settle it, as it {apart}"
+        elif verdict.answer == UNJUDGED:
+            return asked
+        elif asked.answer == WRONG and not verdict.node and not apart:
+            verdict.node = asked.node
+        return verdict
+
+    def apart(self, engine: str, model: Model, inputs: Given, outputs: List[Tuple[Optional[str], Any]]) -> str:
+        """In words, how the engine's own answer differs from these outputs by more than rounding makes likely; "" where
+        they are its answer."""
+        try:
+            own = self.run(engine, model, inputs)
+        except AssayError as error:
+            return f"gives no answer here: {error}"
+        try:
+            likely = {value.name: value.likely for value in self.reference(model, inputs).in_order}
+        except AssayError:
+            likely = {}
+        for name, given in outputs:
+            value = own[name] if name in own else None
+            element = first_apart(given, value, likely.get(name)) if value is not None else 0
+            if element is not None:
+                return f"answers other outputs than these ({name}[{element}])"
+        return ""
+
     def judge_engine(self, engine: str, model: ModelLike, inputs: Given = None) -> Verdict:
-        """Runs an engine and judges its answer, as ``assay compare`` does: what is doubtful is settled by asking the
-        engine node by node. A crash, a hang or a refusal is a verdict, no error."""
+        """Runs an engine and judges it, as ``assay compare`` does: every operator on the values that the engine gave it, also
+        where the outputs are right, and what is doubtful by asking the engine node by node. A crash, a hang or a refusal
+        is a verdict, no error."""
         loaded, given = self.case(model, inputs)
         verdict = self.ask_verdict("assay_judge_engine", self.handle, engine.encode(), loaded.pointer, given.items, given.count)
         verdict.engine = engine
@@ -315,6 +346,23 @@ def values_as_tensors(given: Given) -> Given:
     if isinstance(given, (list, tuple)):
         return [value_as_tensor(item) for item in given]
     return given
+
+
+def first_apart(given: Any, value: Value, likely: Any) -> Optional[int]:
+    """The first element, in the order of memory, that differs from the engine's by more than the standard deviation of
+    rounding; 0 where the types or shapes differ, None where no element does."""
+    import numpy
+    (word, array), (own_word, own) = typed(given), typed(value_as_tensor(value))
+    if word != own_word or array.shape != own.shape:
+        return 0
+    equal = array == own
+    if array.dtype.kind in "fc":
+        equal |= (array != array) & (own != own)
+        if likely is not None:
+            with numpy.errstate(all="ignore"):
+                equal |= abs(array.astype(numpy.float64) - own) <= likely
+    found = numpy.flatnonzero(~numpy.asarray(equal))
+    return int(found[0]) if found.size else None
 
 
 def value_as_tensor(given: Any) -> Any:

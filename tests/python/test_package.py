@@ -90,14 +90,34 @@ def test_inner_values_name_the_node(net, x):
         assay.assert_correct(net, x, np.maximum(t, 0), values={"h": h, "t": t})
 
 
-def test_suspect_is_not_judged_and_an_engine_settles_it(root):
+def test_suspect_is_not_judged_and_the_engine_settles_it(root):
     model = root / "models/lenet5/lenet5.onnx"
     image = np.random.default_rng(1).random((1, 1, 28, 28), np.float32)
-    answer = assay.run("reference:round=on", model, image)["output"].value
-    answer[0, 3] *= 1.0001
+    engine = "reference:fault=gemm-turned-short"
+    answer = assay.run(engine, model, image)["output"].value
     with pytest.raises(assay.NotJudged, match="standard deviations.*\n.*engine="):
         assay.assert_correct(model, image, answer)
-    assert assay.assert_correct(model, image, answer, engine="reference:round=on").engine == "reference:round=on"
+    assert assay.judge(model, image, answer, engine=engine).answer == assay.WRONG
+    # Another engine answers otherwise, so that its being right says nothing of these outputs.
+    with pytest.raises(assay.NotJudged, match=r"reference:round=on cannot settle it.*other outputs than these \(output\["):
+        assay.assert_correct(model, image, answer, engine="reference:round=on")
+    with pytest.raises(assay.AssayError, match="nobody"):
+        assay.assert_correct(model, image, answer, engine="nobody")
+
+
+def test_right_outputs_may_hide_a_wrong_operator(make):
+    """assert_correct is about the outputs, judge_engine about the engine."""
+    hiding = make("""<ir_version: 8, opset_import: ["": 15]>
+        g (float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4] y)
+        { t = BatchNormalization(x, s, b, m, v) y = Sign(t) }""")
+    draw = np.random.default_rng(1)
+    given = {name: draw.random(3).astype(np.float32) + np.float32(0.5) for name in "sbmv"}
+    given["x"] = draw.standard_normal((2, 3, 4)).astype(np.float32)
+    engine = "reference:fault=bn-sqrt-var"
+    outputs = assay.run(engine, hiding, given)
+    assert assay.assert_correct(hiding, given, outputs, engine=engine).right
+    blamed = assay.judge_engine(engine, hiding, given)
+    assert blamed.answer == assay.WRONG and "BatchNormalization" in blamed.node
 
 
 def test_a_verdict_has_no_truth_value(net, x, right):
