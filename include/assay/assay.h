@@ -170,7 +170,8 @@ ASSAY_API enum assay_status assay_model_parse(struct assay *assay, const void *b
 ASSAY_API void assay_model_free(struct assay_model *model);
 
 /* Names of inputs (initialisers are none) and outputs; NULL beyond the last. They live as long as the model.
- */
+ * Types and shapes are yours to know: where they are not the model's, the call that is given them fails with
+ * ASSAY_INVALID, and the message says what the model wants. */
 ASSAY_API const char *assay_model_input(const struct assay_model *model, size_t index);
 ASSAY_API const char *assay_model_output(const struct assay_model *model, size_t index);
 
@@ -223,10 +224,11 @@ struct assay_verdict {
     enum assay_answer answer;
     const char
         *word; /* one of the words that all of Assay uses: "agrees", "wrong", "nan", "shape", "crash" ... */
-    const char *sentence;        /* for people: "output y[7] is 3, expected 2.5 ..."; "" where all is right */
-    const char *output;          /* the output that it is about, or "" */
-    uint64_t element;            /* the worst element of that output, in the order of memory */
-    double expected, got, bound; /* of that element; bound is the hard one */
+    const char *sentence;        /* for people: "output y[7] is 3, expected 2.5 ..."; may be "" if right */
+    const char *output;          /* the output or inner value that it is about, or "" */
+    uint64_t element;            /* the worst element of it, in the order of a dense array */
+    double expected, got, bound; /* of that element, bound being what rounding can explain; all NaN: it is
+                                    about no element, as after a crash */
     double factor;               /* the largest error over its bound; infinite where the bound is 0 */
     uint64_t elements, judged, wrong; /* over all outputs */
     const char *node; /* the node at fault, where it could be found: "Conv (conv_3)"; else "" */
@@ -256,9 +258,9 @@ ASSAY_API enum assay_status assay_judge_values(struct assay *assay, const struct
                                                const struct assay_verdict **verdict,
                                                struct assay_error *error);
 
-/* Runs an engine and judges it, as `assay compare` does: every operator on the values that the engine gave it,
- * also where the outputs are right, and what is doubtful by asking the engine node by node. A crash, a hang
- * or a refusal is a verdict, no error. */
+/* Runs an engine and judges it, as `assay compare` does: every operator on the values that the engine gave
+ * it, also where the outputs are right, and what is doubtful by asking the engine node by node. A crash, a
+ * hang or a refusal is a verdict, no error. */
 ASSAY_API enum assay_status assay_judge_engine(struct assay *assay, const char *engine,
                                                const struct assay_model *model,
                                                const struct assay_tensor *inputs, size_t n_inputs,

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 import weakref
@@ -224,7 +225,7 @@ class Judge:
         if engine and verdict.answer != RIGHT:
             verdict = self.settle(engine, loaded, inputs, named[:len(loaded.outputs)], verdict)
         shape = others.shape_of(verdict.output)
-        if shape and verdict.wrong:
+        if shape and verdict.wrong and not (math.isnan(verdict.expected) and math.isnan(verdict.got)):
             verdict.index = index_of(verdict.element, shape)
         return verdict
 

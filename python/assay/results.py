@@ -110,7 +110,7 @@ class Verdict:
     #: one of the words that all of Assay uses: "agrees", "wrong", "nan", "shape", "crash" ...
     word: str
     sentence: str
-    #: The output that it is about, or "", and its worst element.
+    #: The output or inner value that it is about, or "", and its worst element; NaN where it is about none.
     output: str = ""
     element: int = 0
     expected: float = math.nan
@@ -157,7 +157,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         rows = [["elements", f"{self.elements}, {self.judged} judged, {self.wrong} wrong"]]
-        if self.output:
+        if self.output and not (math.isnan(self.expected) and math.isnan(self.got)):
             rows.append(["worst", f"{self.place() if self.index else self.output}: {self.got:.9g}, expected {self.expected:.9g} "
                                   f"± {self.bound:.3g} ({self.factor:.3g} times the bound)"])
         if self.node:

@@ -398,14 +398,15 @@ static void put_verdict(struct packet *reply, const struct said *said)
 {
     static const struct verdict nothing;
     const struct verdict *v = said->verdict ? said->verdict : &nothing;
+    bool of_element = v->judged > 0;
     packet_put(reply, said->answer);
     packet_put_text(reply, said->word);
     packet_put_text(reply, said->sentence);
     packet_put_text(reply, said->output);
     packet_put(reply, v->element);
-    packet_put_double(reply, (double)v->expected);
-    packet_put_double(reply, (double)v->got);
-    packet_put_double(reply, v->hard);
+    packet_put_double(reply, of_element ? (double)v->expected : NAN);
+    packet_put_double(reply, of_element ? (double)v->got : NAN);
+    packet_put_double(reply, of_element ? v->hard : NAN);
     packet_put_double(reply, v->factor);
     packet_put(reply, v->total);
     packet_put(reply, v->judged);
@@ -494,7 +495,13 @@ static void put_recorded(const struct recorded *recorded, struct packet *reply)
     static const struct recorded_look none = {.value = ""};
     bool names = recorded->kind != RECORDED_AGREES && recorded->first < recorded->count;
     const struct recorded_look *look = names ? &recorded->looks[recorded->first] : &none;
-    struct verdict verdict = {.factor = look->beyond};
+    struct verdict verdict = {.factor = look->beyond, .expected = NAN, .got = NAN, .hard = NAN};
+    if (look->off_alone) {
+        verdict.element = look->worst.place;
+        verdict.expected = look->worst.expected;
+        verdict.got = look->worst.got;
+        verdict.hard = look->worst.bound;
+    }
     for (size_t i = 0; i < recorded->count; i++) {
         verdict.total += recorded->looks[i].elements;
         verdict.judged +=

@@ -57,7 +57,8 @@ static double bound_of(const struct bounded *reference, size_t i, const struct t
     return fmin(hard, likely) * (1 + 1e-6) + stored + rounded;
 }
 
-static void hold(struct held *held, const struct bounded *reference, size_t i, long double got, double bound)
+static void hold(struct held *held, const struct bounded *reference, size_t i, size_t place, long double got,
+                 double bound)
 {
     long double value = reference->value[i];
     if (!isfinite(bounded_hard(reference, i))) {
@@ -71,9 +72,11 @@ static void hold(struct held *held, const struct bounded *reference, size_t i, l
         held->beyond = fmax(held->beyond, error > 0 ? error / bound : 0);
         return;
     }
-    held->off++;
+    double beyond = isfinite(error) && bound > 0 ? error / bound : INFINITY;
+    if (held->off++ == 0 || beyond > held->beyond)
+        held->worst = (struct held_element){.place = place, .expected = value, .got = got, .bound = bound};
     held->error = isfinite(error) ? fmax(held->error, error) : INFINITY;
-    held->beyond = isfinite(error) && bound > 0 ? fmax(held->beyond, error / bound) : INFINITY;
+    held->beyond = fmax(held->beyond, beyond);
 }
 
 struct held held_against(const struct bounded *reference, const struct tensor *recorded,
@@ -87,7 +90,7 @@ struct held held_against(const struct bounded *reference, const struct tensor *r
         return held;
     walk_begin(&walk, &reference->shape, axes);
     for (size_t i = 0; i < recorded->count && !(quick && held.off); i++, walk_on(&walk)) {
-        hold(&held, reference, walk.number, tensor_get(recorded, i),
+        hold(&held, reference, walk.number, i, tensor_get(recorded, i),
              bound_of(reference, walk.number, recorded, rounded));
         double size = fabs((double)reference->value[walk.number]);
         if (isfinite(size))

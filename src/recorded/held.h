@@ -10,6 +10,11 @@ struct held {
     size_t off;    /* beyond what rounding explains */
     double error;  /* the largest, as a share of the largest number of the reference */
     double beyond; /* the largest error over its bound; infinite where that is 0 */
+    struct held_element {
+        size_t place; /* in the order of memory of the recording */
+        long double expected, got;
+        double bound;
+    } worst; /* the first that has the largest `beyond`; only where one is off */
 };
 
 /* The axes of the reference's value in the order in which the recording has them; NULL: its own. */

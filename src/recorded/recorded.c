@@ -409,6 +409,7 @@ static void keep_looks(struct recorded *recorded, const struct scene *scene)
             .error = own->held.error,
             .error_alone = own->held_alone.error,
             .beyond = own->held_alone.beyond,
+            .worst = own->held_alone.worst,
             .judged = own->held.compared > 0};
         if (own->turned)
             axes_text(&own->layout, look->layout, sizeof look->layout);

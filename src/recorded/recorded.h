@@ -15,6 +15,7 @@
 #include "bounds/precision.h"
 #include "case/inputs.h"
 #include "recorded/dump.h"
+#include "recorded/held.h"
 
 enum recorded_kind {
     RECORDED_UNJUDGED = 0, /* no number could be judged */
@@ -49,6 +50,7 @@ struct recorded_look {
     size_t off, off_alone;     /* beyond rounding: from the inputs on, and from the recorded values before */
     double error, error_alone; /* the largest, as a share of the value's largest number */
     double beyond;             /* error_alone over what rounding can explain */
+    struct held_element worst; /* where off_alone is not 0 */
     char layout[64];           /* of the recording, where it is another; "" */
     bool judged;
 };

@@ -124,6 +124,7 @@ static void wrong_form(void **state)
     fill(x, y);
     assert_int_equal(assay_judge(assay, model, &input, 1, &flat, 1, &verdict, NULL), ASSAY_OK);
     assert_string_equal(verdict->word, "shape");
+    assert_true(isnan(verdict->expected) && isnan(verdict->got) && isnan(verdict->bound));
     assay_verdict_free(verdict);
     assert_int_equal(assay_judge(assay, model, &input, 1, &doubles, 1, &verdict, NULL), ASSAY_OK);
     assert_string_equal(verdict->word, "dtype");
@@ -264,6 +265,9 @@ static void inner_values(void **state)
     assert_int_equal(assay_judge_values(assay, model, &input, 1, &output, 1, &verdict, NULL), ASSAY_OK);
     assert_int_equal(verdict->answer, ASSAY_WRONG);
     assert_non_null(strstr(verdict->node, "Abs"));
+    assert_string_equal(verdict->output, "y");
+    assert_int_equal(verdict->element, 3);
+    assert_true(verdict->got == 1e6 && fabs(verdict->expected - 27.25) < 1e-9 && verdict->bound >= 0);
     assay_verdict_free(verdict);
     assay_close(assay);
 }

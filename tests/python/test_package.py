@@ -86,6 +86,13 @@ def test_inner_values_name_the_node(net, x):
     t = h + np.array([0.5, -1, 2], np.float32) + np.float32(0.01)  # wrong here
     verdict = assay.judge(net, x, np.maximum(t, 0), values={"h": h, "t": t})
     assert verdict.answer == assay.WRONG and "Add" in verdict.node
+    assert verdict.output == "t" and len(verdict.index) == 2
+    assert math.isclose(verdict.got, t[verdict.index], rel_tol=1e-6)
+    assert math.isclose(verdict.got - verdict.expected, 0.01, rel_tol=1e-3) and verdict.bound < 1e-4
+    t -= np.float32(0.01)
+    right = assay.judge(net, x, np.maximum(t, 0), values={"h": h, "t": t})
+    assert right.right and math.isnan(right.expected) and not right.index
+    t += np.float32(0.01)
     with pytest.raises(AssertionError, match="at fault: .*Add"):
         assay.assert_correct(net, x, np.maximum(t, 0), values={"h": h, "t": t})
 
