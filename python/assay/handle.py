@@ -356,12 +356,10 @@ def first_apart(given: Any, value: Value, likely: Any) -> Optional[int]:
     (word, array), (own_word, own) = typed(given), typed(value_as_tensor(value))
     if word != own_word or array.shape != own.shape:
         return 0
-    equal = array == own
-    if array.dtype.kind in "fc":
-        equal |= (array != array) & (own != own)
-        if likely is not None:
-            with numpy.errstate(all="ignore"):
-                equal |= abs(array.astype(numpy.float64) - own) <= likely
+    equal = (array == own) | (array != array) & (own != own)
+    if array.dtype.kind == "f" and likely is not None and likely.shape == own.shape:
+        with numpy.errstate(all="ignore"):
+            equal |= abs(array.astype(numpy.float64) - own) <= likely
     found = numpy.flatnonzero(~numpy.asarray(equal))
     return int(found[0]) if found.size else None
 

@@ -112,6 +112,17 @@ def test_suspect_is_not_judged_and_the_engine_settles_it(root):
         assay.assert_correct(model, image, answer, engine="nobody")
 
 
+@pytest.mark.parametrize("given, own, likely, place", [
+    ([1, np.nan], [1, np.nan], None, None), ([1, 2], [1, np.nan], None, 1), ([1, 2], [1, 2.25], [0, 0.5], None),
+    ([1, 2], [1, 2.25], [0, 0.125], 1), ([1, 2], [1, 2], [[9, 9]], None), ([1, 2], [1, 3], [[9, 9]], 1), ([1, 2], [1], None, 0),
+    ([1, np.inf], [1, np.inf], [0, np.inf], None), ([1, np.nan], [1, 2], [0, np.inf], 1)])
+def test_what_is_the_engines_answer(given, own, likely, place):
+    value = assay.Value("y", "float32", np.array(own, np.float32))
+    bound = None if likely is None else np.array(likely, float)
+    assert assay.handle.first_apart(np.array(given, np.float32), value, bound) == place
+    assert assay.handle.first_apart(np.array(["a"]), assay.Value("y", "string", np.array(["b"], object)), None) == 0
+
+
 def test_right_outputs_may_hide_a_wrong_operator(make):
     """assert_correct is about the outputs, judge_engine about the engine."""
     hiding = make("""<ir_version: 8, opset_import: ["": 15]>
