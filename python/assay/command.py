@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Union
+from types import MappingProxyType
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from assay import library
 from assay.library import AssayError
+from assay.results import table
 
 
 def program() -> str:
@@ -35,18 +37,27 @@ def program() -> str:
                      "not found")
 
 
-def ask(arguments: Sequence[str]) -> Dict[str, Any]:
-    """The JSON that a command prints; raises what it says on trouble."""
-    done = subprocess.run([program(), *arguments, "--format", "json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def run(arguments: Sequence[str], kind: str, words: Mapping[str, str]) -> Tuple[int, str]:
+    """Exit status and output of a command in this format; raises what it says on trouble. `words` has names for files that
+    only the command knows."""
+    done = subprocess.run([program(), *arguments, "--format", kind], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
+    said, trouble = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace").strip()
+    for path, name in words.items():
+        said, trouble = said.replace(path, name), trouble.replace(path, name)
+    if done.returncode not in (0, 1, 2) or not said:
+        raise AssayError(trouble or f"assay {arguments[0]} ended with status {done.returncode}", "broken")
+    return done.returncode, said
+
+
+def ask(arguments: Sequence[str], words: Mapping[str, str] = MappingProxyType({})) -> Dict[str, Any]:
+    """The JSON that a command prints."""
+    status, said = run(arguments, "json", words)
     try:
-        found = json.loads(done.stdout) if done.stdout else None
+        found = json.loads(said)
     except ValueError:
-        found = None
-    if done.returncode not in (0, 1, 2) or found is None:
-        words = done.stderr.decode("utf-8", "replace").strip()
-        raise AssayError(words or f"assay {arguments[0]} ended with status {done.returncode}", "broken")
-    found["status"] = done.returncode
+        raise AssayError(f"assay {arguments[0]} printed no JSON", "broken") from None
+    found["status"] = status
     return found
 
 
@@ -55,6 +66,7 @@ class Case:
 
     def __init__(self, model: Any, inputs: Any, samples: int, seed: int) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="assay-")
+        self.words: Dict[str, str] = {}  # what the files in it are called
         self.path = self.write_model(model)
         self.arguments = ["--data", self.write_inputs(inputs)] if inputs is not None else \
             ["--random", str(samples), "--seed", str(seed)]
@@ -76,6 +88,7 @@ class Case:
         path = os.path.join(self.folder.name, "model.onnx")
         with open(path, "wb") as file:
             file.write(model)
+        self.words[path] = "the model"
         return path
 
     def write_inputs(self, inputs: Any) -> str:
@@ -90,6 +103,7 @@ class Case:
                 raise AssayError(f"the input {name} is of {word}, which a file of NumPy cannot hold: use judge_engine")
             arrays[name] = array
         numpy.savez(path, **arrays)
+        self.words[path] = "the inputs given"
         return path
 
 
@@ -128,9 +142,8 @@ class Comparison:
         return self.answer
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{html.escape(one.engine)}</td><td>{html.escape(one.verdict)}</td>"
-                       f"<td>{html.escape(one.text)}</td></tr>" for one in self.engines.values())
-        return f"<p>{html.escape(self.answer)}</p><table><tr><th>engine</th><th>verdict</th><th></th></tr>{rows}</table>"
+        rows = [[one.engine, one.verdict, one.text] for one in self.engines.values()]
+        return f"<p>{html.escape(self.answer)}</p>" + table(["engine", "verdict", ""], rows)
 
 
 @dataclass
@@ -155,7 +168,8 @@ class Localization:
     def _repr_html_(self) -> str:
         if self.page is None:
             return f"<p>{html.escape(self.answer)}</p><p>{html.escape(self.text)}</p>"
-        return (f'<iframe srcdoc="{html.escape(self.page, quote=True)}" sandbox="" '
+        # Its scripts draw the heading and move the map; they reach nothing outside of the frame.
+        return (f'<iframe srcdoc="{html.escape(self.page, quote=True)}" sandbox="allow-scripts" '
                 'style="width:100%;height:600px;border:0"></iframe>')
 
 
@@ -176,7 +190,7 @@ def compare(model: Any, engines: Union[str, Sequence[str]], inputs: Any = None, 
     labels = [engines] if isinstance(engines, str) else list(engines)
     with Case(model, inputs, samples, seed) as case:
         chosen = [part for label in labels for part in ("-e", label)]
-        found = ask(["compare", case.path, *chosen, *case.arguments, *options])
+        found = ask(["compare", case.path, *chosen, *case.arguments, *options], case.words)
     answers = [engine_answer(one) for one in found["models"][0]["engines"]]
     return Comparison(found["answer"], found["complete"], {one.engine: one for one in answers}, found)
 
@@ -187,17 +201,9 @@ def localize(model: Any, engine: str, inputs: Any = None, *, samples: int = 1, s
     ``compare``; with ``draw`` the result holds the map of the model, which a notebook shows."""
     with Case(model, inputs, samples, seed) as case:
         asked = ["localize", case.path, "-e", engine, *case.arguments, *options]
-        found = ask(asked)
-        page = draw_page(asked) if draw else None
+        found = ask(asked, case.words)
+        page = run(asked, "html", case.words)[1] if draw else None
     local = found.get("local") or {}
     return Localization(found["answer"], local.get("verdict", "untested"), bool(local.get("finding")),
                         local.get("text") or "", local.get("operators", []), local.get("nodes", []),
                         bool(local.get("fused")), found, page)
-
-
-def draw_page(asked: Sequence[str]) -> str:
-    done = subprocess.run([program(), *asked, "--format", "html"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
-    if done.returncode not in (0, 1, 2) or not done.stdout:
-        raise AssayError(done.stderr.decode("utf-8", "replace").strip() or "assay localize drew no page", "broken")
-    return done.stdout.decode("utf-8", "replace")

@@ -225,7 +225,7 @@ class Judge:
         if engine and verdict.answer != RIGHT:
             verdict = self.settle(engine, loaded, inputs, named[:len(loaded.outputs)], verdict)
         shape = others.shape_of(verdict.output)
-        if shape and verdict.wrong and not (math.isnan(verdict.expected) and math.isnan(verdict.got)):
+        if shape and verdict.answer != RIGHT and not (math.isnan(verdict.expected) and math.isnan(verdict.got)):
             verdict.index = index_of(verdict.element, shape)
         return verdict
 

@@ -21,10 +21,24 @@ class NotJudged(AssertionError):
 
 
 def table(heads: List[str], rows: List[List[str]]) -> str:
-    """HTML; the cells are text."""
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in heads)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    """HTML; the cells are text. Numbers stand at the right, and words at the left, wherever a notebook puts them."""
+    def cell(tag: str, text: str, numbers: bool) -> str:
+        return f'<{tag} style="text-align:{"right" if numbers else "left"}">{html.escape(text)}</{tag}>'
+    numbers = [all(is_number(row[i]) for row in rows) for i in range(len(heads))]
+    lines = ([("th", heads)] if any(heads) else []) + [("td", row) for row in rows]
+    return "<table>" + "".join("<tr>" + "".join(map(cell, [tag] * len(row), row, numbers)) + "</tr>" for tag, row in lines) + "</table>"
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text in ("exact", "True", "False")
+    return True
+
+
+def with_word(answer: str, word: str) -> str:
+    return answer if word == answer else f"{answer} ({word})"
 
 
 def index_of(element: int, shape: Sequence[int]) -> Tuple[int, ...]:
@@ -141,7 +155,7 @@ class Verdict:
         subject = f"{self.engine} on {model}" if self.engine else f"the outputs of {model}"
         how = {RIGHT: "right", WRONG: "wrong", UNJUDGED: "not judged"}[self.answer]
         sentence = self.sentence or f"{self.judged} of {self.elements} elements could be judged, and all are within their bounds"
-        lines = [f"{subject}: {how} ({self.word}). {sentence}"]
+        lines = [f"{subject}: {with_word(how, self.word)}. {sentence}"]
         if self.wrong:
             worst = f"the worst is {self.place()}; " if len(self.index) > 1 else ""
             lines.append(f"{worst}{self.judged} of {self.elements} elements could be judged")
@@ -162,8 +176,9 @@ class Verdict:
                                   f"± {self.bound:.3g} ({self.factor:.3g} times the bound)"])
         if self.node:
             rows.append(["at fault", self.node])
-        return (f'<p><b style="color:{COLOURS[self.answer]}">{html.escape(self.answer)}</b> '
-                f"({html.escape(self.word)}): {html.escape(self.sentence)}</p>" + table(["", ""], rows))
+        said = html.escape(f": {self.sentence}" if self.sentence else "")
+        return (f'<p><b style="color:{COLOURS[self.answer]}">{html.escape(with_word(self.answer, self.word))}</b>{said}</p>'
+                + table(["", ""], rows))
 
 
 @dataclass
