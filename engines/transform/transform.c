@@ -128,13 +128,23 @@ __attribute__((noreturn)) static void end_like(pid_t pid, const char *what)
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-static void hand_reply_on(struct relay *relay)
+/* written: what the tool wrote, for the answer to a load that asks for a trace; NULL: the reply as it is. */
+static void hand_reply_on(struct relay *relay, const char *written, size_t written_size)
 {
     struct wire_message message;
     size_t size = next_message(&relay->replies, &message);
+    bool good;
     if (!size)
         end_like(relay->engine, relay->command[0]);
-    if (!write_all(STDOUT_FILENO, relay->replies.bytes.data, size))
+    if (written && message.reply->result_case == ASSAY__REPLY__RESULT_LOADED) {
+        struct wire_out out;
+        wire_out_init(&out);
+        wire_put_loaded(&out, message.reply, written, written_size);
+        good = write_out(&out, STDOUT_FILENO);
+    } else {
+        good = write_all(STDOUT_FILENO, relay->replies.bytes.data, size);
+    }
+    if (!good)
         exit(0);
     wire_message_release(&message);
     forget(&relay->replies, size);
@@ -338,8 +348,8 @@ static void hand_load_on(struct relay *relay, const struct wire_message *message
                                       .trace = load->trace});
     if (!write_out(&out, relay->to_engine))
         end_like(relay->engine, relay->command[0]);
+    hand_reply_on(relay, load->trace && small ? bytes : NULL, size);
     free(bytes);
-    hand_reply_on(relay);
 }
 
 static void answer_failure(const struct relay *relay, uint64_t id)
@@ -389,7 +399,7 @@ static void do_hello(struct relay *relay, const struct wire_message *message)
         end_like(relay->engine, relay->command[0]);
     free(names);
     free(values);
-    hand_reply_on(relay);
+    hand_reply_on(relay, NULL, 0);
 }
 
 static void do_request(struct relay *relay, const struct wire_message *message, size_t size)
@@ -404,7 +414,7 @@ static void do_request(struct relay *relay, const struct wire_message *message, 
     } else {
         if (!write_all(relay->to_engine, relay->requests.bytes.data, size))
             end_like(relay->engine, relay->command[0]);
-        hand_reply_on(relay);
+        hand_reply_on(relay, NULL, 0);
     }
 }
 

@@ -94,6 +94,14 @@ static void see_levels(void *context, const struct op_call *call)
     }
 }
 
+/* The types in which OTHER stores levels itself. */
+static void see_other(void *context, const struct op_call *call)
+{
+    struct work *work = context;
+    if (call->op->flags & OP_DEQUANTIZES)
+        work->other_level_types |= DTYPE_BIT(call->inputs[0]->type);
+}
+
 /* Whether a node reads a constant that is stored as levels and has no counterpart: then nothing is known of
  * what its result should be. */
 static bool reads_unknown(const struct work *work, const struct op_call *call)
@@ -119,9 +127,12 @@ static void see_bounds(void *context, const struct op_call *call)
         if (pass_value(&work->exact, call->node->output[o], &value))
             layer = work->match.layer[value];
         const struct tensor *base = layer != NO_VALUE ? against_base(work, layer) : NULL;
-        if (!base || work->match.layers[layer].made != value || base->count != out->count || !out->value ||
-            reads_unknown(work, call))
+        if (!base || work->match.layers[layer].made != value || base->count != out->count || !out->value)
             continue;
+        if (reads_unknown(work, call)) {
+            work->unknown++;
+            continue;
+        }
         double largest = 0;
         for (size_t i = 0; i < out->count; i++)
             largest = fmax(largest, isfinite(out->value[i]) ? (double)fabsl(out->value[i]) : 0);
@@ -132,6 +143,67 @@ static void see_bounds(void *context, const struct op_call *call)
             work->layers[layer].off += !ok;
         }
     }
+}
+
+/* The type of a value in the chain of a constant of MODEL. */
+static enum dtype stage_type(const struct work *work, size_t value)
+{
+    const struct model_index *index = work->plain.index;
+    const struct index_value *at = &index->values[value];
+    if (at->source == SOURCE_INITIALIZER && at->number < index->model->graph->n_initializer)
+        return (enum dtype)index->model->graph->initializer[at->number]->data_type;
+    return work->plain.taken[value].data ? work->plain.taken[value].type : DTYPE_NONE;
+}
+
+/* The coarsest floating-point type through which a constant goes from where it is stored to the node that
+ * reads it; none where it has levels. */
+static enum dtype coarsest_type(const struct work *work, size_t value)
+{
+    enum dtype coarsest = stage_type(work, value);
+    while (dtype_is_float(coarsest) && value != work->match.root[value]) {
+        const Onnx__NodeProto *node = match_maker(work->plain.index, value);
+        if (!node || !pass_value(&work->plain, node->input[0], &value))
+            return DTYPE_NONE;
+        enum dtype type = stage_type(work, value);
+        if (!dtype_is_float(type) || dtype_precision(type).unit > dtype_precision(coarsest).unit)
+            coarsest = type;
+    }
+    return dtype_is_float(coarsest) ? coarsest : DTYPE_NONE;
+}
+
+/* Whether a constant of MODEL is OTHER's, but for what its type costs, which is then one of MODEL's. Levels
+ * are looked at by levels.h. */
+static bool is_kept(struct work *work, size_t weight, const struct tensor *made)
+{
+    bool same = true;
+    const struct tensor *base = &work->constants[weight];
+    enum dtype type = coarsest_type(work, work->match.weights[weight].model);
+    struct dtype_precision has = dtype_precision(type), had = dtype_precision(base->type);
+    bool coarser = type != DTYPE_NONE && (has.unit > had.unit || has.smallest > had.smallest);
+    bool good = made->count == base->count && (dtype_is_integer(base->type) || type != DTYPE_NONE);
+    for (size_t i = 0; i < base->count && good; i++) {
+        long double x = tensor_get(base, i), y = tensor_get(made, i);
+        same = same && x == y;
+        good = x == y || (coarser && fabsl(x - y) <= fabsl(x) * has.unit + has.smallest);
+    }
+    if (good && !same)
+        work->model_types |= DTYPE_BIT(type);
+    return good;
+}
+
+/* Counts the constants that are not, on the first sample. */
+static int see_constants(struct work *work, struct error *err)
+{
+    for (size_t i = 0; i < work->match.n_weights; i++) {
+        struct tensor made = {0};
+        if (work->weights[i].groups || !work->constants[i].data)
+            continue;
+        if (take_constant(&work->plain, work->match.weights[i].model, &made, err))
+            return -1;
+        work->astray += !made.data || !is_kept(work, i, &made);
+        tensor_release(&made);
+    }
+    return 0;
 }
 
 static int open_passes(struct work *work, const struct model *model, const struct model *other,
@@ -146,7 +218,8 @@ static int open_passes(struct work *work, const struct model *model, const struc
         return -1;
     work->local.seen = see_levels;
     work->exact.seen = see_bounds;
-    work->local.context = work->exact.context = work;
+    work->other.seen = see_other;
+    work->local.context = work->exact.context = work->other.context = work;
     work->exact.exact = true;
     work->exact.wanted = memory_zeroed(work->exact.index->count + 1, sizeof(bool));
     match_init(&work->match, work->plain.index, work->other.index);
@@ -332,6 +405,8 @@ static void add_engine(struct work *work, size_t number, const struct result *re
 static int add_engines(struct work *work, const struct answers *answers, struct error *err)
 {
     struct run *run;
+    if (!work->against->n_engines)
+        return 0;
     int next = runner_next(work->runner, &run, err);
     if (next <= 0)
         return next;
@@ -392,6 +467,8 @@ static int evaluate_sample(struct work *work, const struct value *inputs, const 
     if (run_quietly(&work->local, inputs, count, err))
         return -1;
     add_layers(work);
+    if (work->sample == 0 && see_constants(work, err))
+        return -1;
     if (work->sample == 0 || !against_spent(work, 0.5)) {
         force_layers(work, &work->exact);
         force_weights(work, &work->exact);
@@ -428,7 +505,8 @@ static int run_sample(struct work *work, struct error *err)
     struct answers answers = {0};
     if (inputs_get(work->inputs, work->sample, &inputs, err))
         return -1;
-    start_engines(work, inputs);
+    if (work->against->n_engines)
+        start_engines(work, inputs);
     struct value *others = renamed(work, inputs);
     int status = evaluate_sample(work, inputs, others, &answers, err);
     if (status == 0) {
@@ -437,7 +515,7 @@ static int run_sample(struct work *work, struct error *err)
         status = add_engines(work, &answers, err);
     } else {
         struct run *run;
-        if (runner_next(work->runner, &run, NULL) > 0)
+        if (work->against->n_engines && runner_next(work->runner, &run, NULL) > 0)
             run_free(run);
     }
     pass_forget(&work->other);
@@ -494,7 +572,7 @@ int against_run(struct against *against, const struct model *model, const struct
     memset(against->engine, 0, (panel->count + 1) * sizeof *against->engine);
     against->formats = "";
     int status = open_passes(&work, model, other, err);
-    if (status == 0)
+    if (status == 0 && panel->count)
         status = handover_open(&work.handover, panel->pool, model, err);
     if (status == 0)
         work.runner = runner_new(panel, &running);

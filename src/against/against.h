@@ -70,6 +70,9 @@ struct against {
     size_t hits, other_hits; /* rows with that of the label */
     size_t damaged;          /* layers that are */
     const char *formats;     /* of MODEL's numbers, where they are others than OTHER's: "int8"; "": none */
+    bool explained; /* there are such formats, and everything else in which MODEL differs is what they cost:
+                       with OTHER's numbers it computes what OTHER does, and no number is stored worse than
+                       its type must */
 };
 
 #define AGAINST_SECONDS 20.0
@@ -78,8 +81,9 @@ struct against_options {
     double seconds; /* time for the evaluations; 0: AGAINST_SECONDS. The first sample is evaluated anyway */
 };
 
-/* The panel's engines run MODEL; its reference is not asked. Fails when the reference cannot evaluate one of
- * the models, or OTHER does not take the inputs of MODEL. Release it also after a failure. */
+/* The panel's engines run MODEL; its reference is not asked; there may be none of them. Fails when the
+ * reference cannot evaluate one of the models, or OTHER does not take the inputs of MODEL. Release it also
+ * after a failure. */
 int against_run(struct against *against, const struct model *model, const struct model *other,
                 const struct inputs *inputs, const struct panel *panel, const struct against_options *options,
                 struct error *err);

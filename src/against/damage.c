@@ -21,8 +21,8 @@ static const char *formats_of(const struct work *work)
 {
     struct str names;
     str_init(&names);
-    dtype_set types =
-        (work->model_types & ~work->other_types) | (work->level_types & ~(dtype_set)DTYPE_BIT(DTYPE_INT32));
+    dtype_set types = (work->model_types & ~work->other_types) |
+                      (work->level_types & ~work->other_level_types & ~(dtype_set)DTYPE_BIT(DTYPE_INT32));
     for (int type = 1, count = 0; type < DTYPE_COUNT && count < TOP_NAMES; type++)
         if (dtype_in((enum dtype)type, types))
             str_printf(&names, "%s%s", count++ ? " and " : "", dtype_name((enum dtype)type));
@@ -181,6 +181,29 @@ static void look_in_front(struct work *work)
     work->against->front = loss_share(&layer->total);
 }
 
+/* Whether nothing is left that the types of MODEL do not explain. Every output of OTHER has to be a layer, as
+ * nothing else is held against its numbers. */
+static bool formats_explain(const struct work *work)
+{
+    const struct match *match = &work->match;
+    const Onnx__GraphProto *graph = match->other->model->graph;
+    bool good = !work->unknown && !work->astray;
+    for (size_t i = 0; i < graph->n_output && good; i++) {
+        size_t value;
+        good = map_get(&match->other->names, graph->output[i]->name, &value) &&
+               match->reverse[value] != NO_VALUE;
+    }
+    for (size_t i = 0; i < match->n_layers && good; i++)
+        good = !work->layers[i].off;
+    for (size_t i = 0; i < match->n_weights && good; i++) {
+        double worst = 1;
+        if (work->weights[i].groups)
+            levels_factor(&work->weights[i], NULL, &worst);
+        good = worst < damaged_factor;
+    }
+    return good;
+}
+
 void against_judge(struct work *work)
 {
     struct against *against = work->against;
@@ -201,6 +224,7 @@ void against_judge(struct work *work)
     }
     qsort(against->layers, against->n_layers, sizeof *against->layers, by_rank);
     against->formats = formats_of(work);
+    against->explained = *against->formats && !against->damaged && formats_explain(work);
     count_values(work);
     look_in_front(work);
 }

@@ -21,7 +21,11 @@ struct work {
     struct tensor *constants;     /* OTHER's weights, as in match.weights */
     size_t sample;
     double start, seconds;
-    dtype_set other_types, model_types, level_types;
+    dtype_set other_types, model_types, level_types, other_level_types;
+    size_t unknown; /* layers that read stored levels of which OTHER has no counterpart, so that it is not
+                       known what they should be */
+    size_t
+        astray; /* constants that are further from OTHER's than the types explain in which they are stored */
     double *contributions;    /* sums over samples */
     size_t n_fronts, *fronts; /* values of OTHER on which contributions are measured */
     struct runner *runner;

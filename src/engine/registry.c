@@ -891,6 +891,7 @@ static int set_tool(struct registry *registry, struct engine_spec *spec, const s
     str_append(&words, "--", sizeof "--");
     add_words(&words, then->argv);
     spec->argv = as_list(registry, &words);
+    spec->tool = true;
     str_release(&words);
     add_words(environment, then->environment);
     spec->see = both_lists(registry, spec->see, then->see);

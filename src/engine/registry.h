@@ -85,6 +85,7 @@ struct engine_spec {
     const char *const *see, *const *pass; /* of its engine file: further paths and variables; or NULL */
     enum sandbox_mode sandbox;
     bool launcher; /* runs without Assay's isolation */
+    bool tool;     /* it makes another model, which an engine runs (`transform`) */
     size_t memory; /* bytes of address space, 0: the default */
     const struct engine_profile *profile;
 };

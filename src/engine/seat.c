@@ -385,13 +385,15 @@ static void keep_borrowed(struct result *result, const Assay__Loaded *loaded)
 }
 
 /* Load and run each tell their part. */
-static void keep_trace(const struct task *task, struct result *result, const Assay__Reply *reply)
+static void keep_trace(const struct task *task, struct result *result, const struct wire_message *message)
 {
-    if (!task->job.trace || !reply->n_trace)
+    if (!task->job.trace || (!message->reply->n_trace && !message->model))
         return;
     if (!result->trace)
         result->trace = trace_new();
-    wire_read_trace(reply, result->trace);
+    wire_read_trace(message->reply, result->trace);
+    if (message->model && !result->trace->written && (result->trace->written = malloc(message->model_size)))
+        memcpy(result->trace->written, message->model, result->trace->written_size = message->model_size);
 }
 
 /* Gradients come back by name, and are kept in the order in which they were asked for; those not asked for,
@@ -480,10 +482,11 @@ static bool reply_fits(const struct task *task, const Assay__Reply *reply)
 }
 
 /* The answer to a load concerns every set that is to come. */
-static void on_loaded(struct task *task, const Assay__Reply *reply, int64_t took)
+static void on_loaded(struct task *task, const struct wire_message *message, int64_t took)
 {
+    const Assay__Reply *reply = message->reply;
     for (size_t set = task->from; set < task->sets; set++) {
-        keep_trace(task, &task->results[set].result, reply);
+        keep_trace(task, &task->results[set].result, message);
         if (reply->error)
             set_error(&task->results[set].result, reply->error, STAGE_LOAD);
         else
@@ -520,9 +523,9 @@ static void on_answer(struct seat *seat, struct wire_message *message)
     if (task->step == 0 && reply->error)
         seat->stays = 0;
     if (stage_of(seat) == STAGE_RUN && !failed && !task_is_repeat(task))
-        keep_trace(task, result, reply);
+        keep_trace(task, result, message);
     if (task->step == 0)
-        on_loaded(task, reply, took);
+        on_loaded(task, message, took);
     else if (reply->error && !failed)
         set_error(result, reply->error, stage_of(seat));
     else if (!failed && message->reply->result_case == ASSAY__REPLY__RESULT_VALUES)

@@ -26,6 +26,7 @@ void trace_free(struct trace *trace)
         return;
     arena_release(&trace->arena);
     free(trace->steps);
+    free(trace->written);
     free(trace);
 }
 

@@ -43,6 +43,10 @@ struct trace {
     struct trace_step *steps;
     size_t n_outputs; /* in all steps */
     size_t left_out;  /* steps beyond TRACE_STEPS, and those without a name */
+    /* The model, serialised, that a tool in front of the engine made of the one that was loaded; on the heap;
+     * NULL: there is no such tool. */
+    uint8_t *written;
+    size_t written_size;
 };
 struct trace *trace_new(void);
 void trace_free(struct trace *trace); /* accepts NULL */

@@ -454,6 +454,17 @@ void wire_put_values(struct wire_out *out, uint64_t id, const struct value *valu
     end_message(out);
 }
 
+void wire_put_loaded(struct wire_out *out, const Assay__Reply *reply, const void *written, size_t size)
+{
+    Assay__Reply whole = *reply;
+    Assay__Loaded loaded = *reply->loaded;
+    loaded.written_size = size;
+    whole.loaded = &loaded;
+    put_message(out, &whole.base);
+    put_payload(out, written, size);
+    end_message(out);
+}
+
 void wire_put_reply(struct wire_out *out, const Assay__Reply *reply)
 {
     Assay__Reply whole = *reply;

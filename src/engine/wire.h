@@ -133,6 +133,8 @@ void wire_put_unload(struct wire_out *out, uint64_t id);
 void wire_put_values(struct wire_out *out, uint64_t id, const struct value *values, size_t count,
                      const struct wire_bounds *bounds);
 void wire_put_reply(struct wire_out *out, const Assay__Reply *reply); /* a reply without payloads */
+/* The answer to a load, with the model that a tool has written. */
+void wire_put_loaded(struct wire_out *out, const Assay__Reply *reply, const void *written, size_t size);
 
 /*
  * A decoded message. Exactly one of request and reply is set, depending on what the decoder was made for; it
@@ -146,7 +148,7 @@ struct wire_message {
                      inputs) */
     struct value *values;
     struct wire_bounds *bounds; /* one for each value, or NULL; only in replies */
-    uint8_t *model;             /* payload of a load request */
+    uint8_t *model;             /* payload of a load request, or of its answer: what a tool has written */
     size_t model_size;
     bool borrowed; /* the payloads lie in the shared memory, until the reply is sent */
 };

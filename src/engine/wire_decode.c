@@ -374,19 +374,23 @@ static int make_values(struct wire_decoder *decoder, size_t count, struct error 
     return 0;
 }
 
+static int read_model(struct wire_decoder *decoder, uint64_t size, struct error *err)
+{
+    void *model;
+    if (size == 0)
+        return 0;
+    if (take_payload(decoder, size, &model, err))
+        return -1;
+    decoder->message.model = model;
+    decoder->message.model_size = (size_t)size;
+    return 0;
+}
+
 static int read_load(struct wire_decoder *decoder, const Assay__Load *load, struct error *err)
 {
-    struct wire_message *message = &decoder->message;
     if ((load->model_size > 0) == (*load->path != '\0'))
         return error_set(err, ERROR_FORMAT, "a load request needs a model or a path, and not both");
-    if (load->model_size == 0)
-        return 0;
-    void *model;
-    if (take_payload(decoder, load->model_size, &model, err))
-        return -1;
-    message->model = model;
-    message->model_size = (size_t)load->model_size;
-    return 0;
+    return read_model(decoder, load->model_size, err);
 }
 
 static int read_request(struct wire_decoder *decoder, const Assay__Request *request, struct error *err)
@@ -429,6 +433,8 @@ static int read_reply(struct wire_decoder *decoder, const Assay__Reply *reply, s
                    : error_set(err, ERROR_FORMAT, "a reply with both an error and a result");
     if (reply->result_case == ASSAY__REPLY__RESULT__NOT_SET)
         return error_set(err, ERROR_FORMAT, "a reply without a result");
+    if (reply->result_case == ASSAY__REPLY__RESULT_LOADED)
+        return read_model(decoder, reply->loaded->written_size, err);
     if (reply->result_case != ASSAY__REPLY__RESULT_VALUES)
         return 0;
     const Assay__Values *values = reply->values;

@@ -286,6 +286,18 @@ static const struct verdict_row rows[VERDICT_COUNT] = {
                          .rank = 22,
                          .loudness = 5,
                          .letter = '?'},
+    [VERDICT_LOSSY] = {.word = "loses precision",
+                       .sentence =
+                           "loses precision by the types of the model that it wrote, and by nothing else",
+                       .says = {"loses precision by the types that it writes, and by nothing else, on",
+                                "lose precision by the types that they write, and by nothing else, on"},
+                       .class = CLASS_LOSSY,
+                       .heard = HEARD_JUDGED,
+                       .tone = TONE_WARN,
+                       .rank = 27,
+                       .loudness = 4,
+                       .letter = '?',
+                       .kin = KIN_NUMBERS},
     [VERDICT_EXPECTATION] = {.word = "expectation",
                              .sentence = "computes this model as written; the expected outputs do not belong "
                                          "to this model and input: check export or preprocessing",

@@ -43,6 +43,8 @@ enum verdict_kind {
     VERDICT_ADAPTER,     /* not the engine but its adapter failed: trouble, not a finding */
     VERDICT_EXPECTATION, /* it is right; the outputs that the user expects are not those of the model
                             (judge/expectation.h): a mistake of the user, not a finding */
+    VERDICT_LOSSY,       /* the answer of a tool, which is off by what the types of its model explain
+                             (trial/format_loss.h): the format, not a fault */
     VERDICT_COUNT
 };
 
@@ -67,6 +69,7 @@ enum verdict_class {
     CLASS_REFUTED = 1 << 15, /* it is right, against the outputs that the user expects */
     CLASS_LIMITED = 1 << 16, /* it refuses a form that it takes nowhere */
     CLASS_UNSAID = 1 << 17,  /* elements are other than expected, where ONNX does not say which are right */
+    CLASS_LOSSY = 1 << 18,   /* what the types cost in which a tool stores numbers, and nothing else */
     /* Combinations: */
     CLASS_UNJUDGED = CLASS_UNDECIDED | CLASS_OPEN,
     CLASS_WRONG_ANSWER = CLASS_NUMBERS | CLASS_FORM,
@@ -74,7 +77,7 @@ enum verdict_class {
     CLASS_NO_ANSWER = CLASS_REFUSAL | CLASS_LIMITED | CLASS_DEATH, /* though the case is valid */
     CLASS_OTHER_VALUES = CLASS_NUMBERS | CLASS_UNSAID,
     CLASS_APART = CLASS_LIMITED | CLASS_LENIENT | CLASS_UNSAID, /* kept and listed, but not counted as bugs */
-    CLASS_ALL = (1 << 18) - 1,
+    CLASS_ALL = (1 << 19) - 1,
 };
 
 /* What a verdict means for the exit status (judge/standing.h). */

@@ -2,9 +2,11 @@
 
 #include "locate/gradient_node.h"
 #include "locate/fault_search.h"
+#include "locate/format_loss.h"
 #include "locate/node_verdict.h"
 #include "locate/other_reading.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct settling {
@@ -157,6 +159,11 @@ bool settle_verdict(const struct settle_case *which, struct verdict *verdict, st
     struct settlement found;
     if (!settle_wanted(verdict))
         return false;
+    if (format_loss_explains(which, verdict)) {
+        *settlement = (struct settlement){.kind = verdict->kind, .verdict = *verdict};
+        snprintf(settlement->text, sizeof settlement->text, "%s", verdict->text);
+        return true;
+    }
     if (settle(&found, which, &err)) {
         settlement_release(&found);
         return false;

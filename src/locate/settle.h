@@ -16,6 +16,9 @@
  * part, which allows for another formula that is the same for real numbers (evaluate_options.loose). The
  * smallest wrong part is the fused group.
  *
+ * The answer of a tool that makes models may be off by its format alone (format_loss.h): then it has no node
+ * to blame.
+ *
  * A number in place of NaN may be right by another reading of what ONNX does not say (other_reading.h).
  *
  * When every node and part is inside its hard bound but the whole is far beyond the likely bound, the engine

@@ -121,7 +121,8 @@ static void add_engines(struct str *out, const struct fuzz_status *status, bool 
         table_add(&table, STYLE_PLAIN, "%" PRIu64, verdict_sum(e->verdicts, CLASS_AGREES));
         table_add(&table, STYLE_PLAIN, "%" PRIu64, verdict_sum(e->verdicts, CLASS_LACK | CLASS_LIMITED));
         table_add(&table, STYLE_PLAIN, "%" PRIu64,
-                  verdict_sum(e->verdicts, CLASS_UNJUDGED | CLASS_DOUBT | CLASS_IMPRECISE | CLASS_SUSPECT));
+                  verdict_sum(e->verdicts,
+                              CLASS_UNJUDGED | CLASS_DOUBT | CLASS_IMPRECISE | CLASS_LOSSY | CLASS_SUSPECT));
         uint64_t failing = verdict_sum(e->verdicts, failures);
         table_add(&table, failing ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, failing);
         table_add(&table, e->findings ? STYLE_BAD : STYLE_PLAIN, "%zu", e->findings);

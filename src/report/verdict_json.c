@@ -150,7 +150,8 @@ void engine_verdict_json(struct json *json, const char *name, const struct engin
     json_string(json, "cause", overall->cause);
     json_int(json, "sample", (int64_t)overall->sample);
     bool deviates = verdict->wrong + verdict->suspect + verdict->strange > 0;
-    if (verdict_is(verdict->kind, CLASS_OTHER_VALUES | CLASS_SUSPECT | CLASS_IMPRECISE) && deviates)
+    if (verdict_is(verdict->kind, CLASS_OTHER_VALUES | CLASS_SUSPECT | CLASS_IMPRECISE | CLASS_LOSSY) &&
+        deviates)
         element(json, verdict);
     expectations(json, overall);
     json_object(json, "elements");
