@@ -1,11 +1,10 @@
 // What ONNX's own library makes of models, as tools for engine files (docs/engines.md):
 //
 //     onnx-transform convert OPSET IN OUT    its version converter
-//     onnx-transform inline IN OUT           its inliner: calls of functions become their nodes, also those
-//     of operators that
-//                                            ONNX defines by a function
-//     onnx-transform infer IN OUT            its inference of types and shapes, with propagation of shape
-//     values onnx-transform text IN OUT             its text form, printed and parsed again
+//     onnx-transform inline IN OUT           its inliner: calls of functions become their nodes, also
+//                                            those of operators that ONNX defines by a function
+//     onnx-transform infer IN OUT            its inference of types and shapes, with propagation of shapes
+//     onnx-transform text IN OUT             its text form, printed and parsed again
 //
 // tools/fetch-transforms builds it with the libonnx that tools/fetch-root fetched.
 #include <onnx/checker.h>
@@ -65,7 +64,11 @@ void transform(const std::string &what, char **argv)
     if (what == "inline") {
         // Of none is said that it stays.
         const auto all = onnx::inliner::FunctionIdSet::Create({}, true);
+#ifdef WITHOUT_SCHEMA_FUNCTIONS // releases before 1.19 inline the model's own functions alone
+        onnx::inliner::InlineSelectedFunctions(model, *all);
+#else
         onnx::inliner::InlineSelectedFunctions(model, *all, onnx::OpSchemaRegistry::Instance());
+#endif
     } else if (what == "infer") {
         onnx::ShapeInferenceOptions options(true, 1, true);
         onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
