@@ -368,6 +368,14 @@ bool verdict_loses_nan(const struct verdict *verdict)
     return verdict->kind == VERDICT_NAN && isnan(verdict->expected);
 }
 
+void verdict_lose_precision(struct verdict *verdict, const char *formats, double share)
+{
+    verdict->kind = VERDICT_LOSSY;
+    verdict_say(verdict,
+                "its model has numbers of %s, which cost %.2g %% of the answer: what these types must",
+                formats, 100 * share);
+}
+
 void verdict_leave_unsaid(struct verdict *verdict)
 {
     verdict->kind = VERDICT_UNSAID;

@@ -229,6 +229,10 @@ void verdict_doubt(struct verdict *verdict);
 bool verdict_loses_nan(const struct verdict *verdict);
 void verdict_leave_unsaid(struct verdict *verdict);
 
+/* The answer of a tool is off by what the types of its model explain (locate/format_loss.h): which types, and
+ * how much of the answer they cost. */
+void verdict_lose_precision(struct verdict *verdict, const char *formats, double share);
+
 /* Whether the answer was judged, and some element of every output by a bound that is smaller than the output
  * itself: otherwise any result would have passed. */
 bool verdict_is_earned(const struct verdict *verdict);

@@ -29,12 +29,8 @@ static bool is_explained(const struct model *written, const struct test_case *te
         model && inputs_of_values(&inputs, written, test->inputs, test->n_inputs, NULL) == 0 &&
         against_run(&against, written, model, &inputs, &nobody, &(struct against_options){0}, NULL) == 0 &&
         against.explained;
-    if (explained) {
-        verdict->kind = VERDICT_LOSSY;
-        verdict_say(verdict,
-                    "its model has numbers of %s, which cost %.2g %% of the answer: what these types must",
-                    against.formats, 100 * against_share(against.output, against.n_outputs));
-    }
+    if (explained)
+        verdict_lose_precision(verdict, against.formats, against_share(against.output, against.n_outputs));
     against_release(&against);
     inputs_release(&inputs);
     return explained;

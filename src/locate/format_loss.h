@@ -12,8 +12,8 @@
 
 #include "locate/settlement.h"
 
-/* Makes the verdict on a wrong or suspect answer of a tool VERDICT_LOSSY, with its text, where that is so.
- * False where it is not, or the engine is no tool. */
+/* Makes the verdict on a wrong or suspect answer of a tool "loses precision", with its text, where that is
+ * so. False where it is not, or the engine is no tool. */
 bool format_loss_explains(const struct settle_case *which, struct verdict *verdict);
 
 #endif
