@@ -339,11 +339,27 @@ char *worker_log_since(const struct worker *worker, uint64_t mark)
     return str_detach(&clean);
 }
 
+/* What glibc's loader says of a program whose library is not here: an adapter that was installed without its
+ * engine. */
+static bool describe_missing_library(const struct worker *worker, struct str *out)
+{
+    static const char begin[] = "error while loading shared libraries: ",
+                      end[] = ": cannot open shared object file";
+    char *log = worker->exit_status == 127 ? worker_log_since(worker, 0) : NULL;
+    const char *name = log ? strstr(log, begin) : NULL, *rest = name ? strstr(name, end) : NULL;
+    if (rest) {
+        name += sizeof begin - 1;
+        str_printf(out, "needs the library %.*s, which is not on this system", (int)(rest - name), name);
+    }
+    free(log);
+    return rest != NULL;
+}
+
 void worker_describe_end(const struct worker *worker, struct str *out)
 {
     if (worker->signal)
         str_printf(out, "died by SIG%s (%s)", sigabbrev_np(worker->signal), strsignal(worker->signal));
-    else
+    else if (!describe_missing_library(worker, out))
         str_printf(out, "ended with exit status %d", worker->exit_status);
 }
 
