@@ -236,8 +236,8 @@ class Judge:
         apart = self.apart(engine, model, inputs, outputs)
         if verdict.answer == UNJUDGED and apart:
             verdict.sentence += f"; {engine} cannot settle it, as it {apart}"
-        elif verdict.answer == UNJUDGED:
-            return asked
+        elif verdict.answer == UNJUDGED or asked.answer == UNJUDGED and not apart:
+            return asked  # also where it is only known of the engine that it follows another reading of what ONNX leaves open
         elif asked.answer == WRONG and not verdict.node and not apart:
             verdict.node = asked.node
         return verdict

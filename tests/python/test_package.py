@@ -112,6 +112,18 @@ def test_suspect_is_not_judged_and_the_engine_settles_it(root):
         assay.assert_correct(model, image, answer, engine="nobody")
 
 
+def test_what_onnx_leaves_open_is_no_fault(make, needs):
+    """oneDNN's Relu gives 0 for NaN, of which ONNX says nothing. Of outputs alone nobody knows that they follow that reading."""
+    needs("onednn")
+    relu = make('<ir_version: 8, opset_import: ["": 14]> g (float[2,4] x) => (float[2,4] y) { y = Relu(x) }')
+    given = np.array([[1, np.nan, -1, 2], [3, -3, np.nan, 0]], np.float32)
+    answer = assay.run("onednn", relu, given)["y"].value
+    if not np.isnan(answer).any():
+        assert assay.judge(relu, given, answer).answer == assay.WRONG
+        with pytest.raises(assay.NotJudged, match="unsaid"):
+            assay.assert_correct(relu, given, answer, engine="onednn")
+
+
 @pytest.mark.parametrize("given, own, likely, place", [
     ([1, np.nan], [1, np.nan], None, None), ([1, 2], [1, np.nan], None, 1), ([1, 2], [1, 2.25], [0, 0.5], None),
     ([1, 2], [1, 2.25], [0, 0.125], 1), ([1, 2], [1, 2], [[9, 9]], None), ([1, 2], [1, 3], [[9, 9]], 1), ([1, 2], [1], None, 0),
