@@ -263,9 +263,9 @@ static void only_reports_are_overwritten(void **state)
         const char *text;
         bool report;
     } rows[] = {
-        {"{\n  \"assay\": \"0.1.0\",\n", true},
-        {"{\"assay\":\"0.1.0\"}", true},
-        {OUTPUT_TEXT_MARK "0.1.0\n\nall agree\n", true},
+        {"{\n  \"assay\": \"1.2.3\",\n", true},
+        {"{\"assay\":\"1.2.3\"}", true},
+        {OUTPUT_TEXT_MARK "1.2.3\n\nall agree\n", true},
         {"<!doctype html>\n<html>\n<title>Assay map</title>", true},
         {"", true},
         {"{\n  \"name\": \"assay\"\n}", false},
