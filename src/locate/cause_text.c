@@ -63,8 +63,8 @@ static void put_conditions(const struct examination *look, const struct params_e
     for (size_t i = 0; i < evidence->count && shown < SHOWN; i++) {
         const struct param_evidence *one = &evidence->items[i];
         const Onnx__NodeProto *node = test_case_model(look->sets[0], NULL)->graph->node[one->node];
-        bool named = node == node_to_blame(look) &&
-                     text_equal(one->param->name, look->cause->parameters[0].parameter);
+        bool named =
+            node == node_to_blame(look) && text_equal(one->param->name, look->cause->parameters[0].parameter);
         if (!one->cures || one->plain || one->param->kind == PARAM_INPUT || named)
             continue;
         str_add(out, shown++ ? " and " : " with ");
