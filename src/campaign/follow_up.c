@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "campaign/engine_source.h"
+#include "campaign/float64_answers.h"
 #include "campaign/kept_case.h"
 #include "campaign/model_forms.h"
 #include "diagnose/diagnose.h"
@@ -339,7 +340,13 @@ static int write_bundle(const struct follow_up_options *options, const struct tr
     which.source = source;
     struct trace *trace = look_inside(options, which.test, which.engines[0].result);
     which.trace = trace;
+    struct float64_answers wide;
+    bool asked = verdict_is(which.engines[0].verdict->kind, CLASS_OTHER_VALUES) &&
+                 float64_ask(&wide, options->registry, engine_of(options), which.test);
+    which.float64 = asked ? &wide.said : NULL;
     int status = bundle_write(in, name, &which, force, err);
+    if (asked)
+        float64_release(&wide);
     trace_free(trace);
     free(source);
     free(forms);

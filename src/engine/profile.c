@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char profile_keys[] =
-    "knob.NAME, signature-without, made-by-several, reads-model, convolves, second-opinion, "
+    "knob.NAME, signature-without, float64, made-by-several, reads-model, convolves, second-opinion, "
     "message.around, message.reason, "
     "message.name, message.no-kernel, message.operator, message.operator.NAME "
     "departs.NAME and lowers.KNOB";
@@ -94,6 +94,8 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
         return declared_knobs_add(&profile->knobs, arena, key + sizeof knob - 1, value, err);
     if (text_equal(key, "signature-without"))
         profile->signature_without = arena_strdup(arena, value);
+    else if (text_equal(key, "float64"))
+        profile->float64_knob = arena_strdup(arena, value);
     else if (text_equal(key, "made-by-several"))
         profile->made_by_several = arena_strdup(arena, value);
     else if (text_equal(key, "reads-model") && !text_equal(value, "adapter") && !text_equal(value, "library"))

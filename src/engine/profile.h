@@ -39,6 +39,8 @@ struct engine_profile {
     const char *like;
     /* Knobs that signatures leave out, because the same bugs show with every value. */
     const char *signature_without;
+    const char *float64_knob;       /* reports hold the answer with each of its values against what the engine
+                                       computes in float64; NULL: they do not */
     struct declared_knob *knobs;    /* what others than the user may choose */
     struct message_pattern *around; /* what the engine puts before every message; signatures cut it off */
     struct message_pattern *reason; /* further text that only says where it failed; titles cut it off and keep

@@ -58,6 +58,15 @@ struct bundle_history {
     const char *version;          /* of an engine whose label names none; or NULL */
 };
 
+/* How far the settings of the engine are from what it computes in float64 (float64_errors.h). */
+struct bundle_float64 {
+    const char *plain;         /* the setting that runs the graph as it is written: "mode=eager" */
+    const struct result *wide; /* its answer to the model in float64 */
+    size_t count;
+    const char *const *settings;  /* "mode=nnc" */
+    const struct result *answers; /* to the case, of each */
+};
+
 /* Appends a drawing of a model with `count` of its nodes marked: fault_map_svg (report/fault_map.h). */
 typedef int bundle_drawing(struct str *svg, const struct model *model, const size_t *nodes, size_t count,
                            struct error *err);
@@ -96,7 +105,8 @@ struct bundle_case {
         *cause; /* which parameter makes it fail, one line (locate/cause.h); NULL: not known for certain */
     const char *forms;         /* how often models have it (campaign/model_forms.h), one line; or NULL */
     const struct trace *trace; /* what the engine at fault says it did (engine/trace.h); NULL: nothing */
-    const char *source;        /* the model as lines of programs (campaign/engine_source.h); or NULL */
+    const struct bundle_float64 *float64; /* NULL: it was not asked */
+    const char *source; /* the model as lines of programs (campaign/engine_source.h); or NULL */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include "case/case_gradient.h"
 #include "engine/label.h"
 #include "judge/message.h"
+#include "findings/float64_errors.h"
 #include "findings/model_text.h"
 #include "findings/program.h"
 #include "judge/verdict.h"
@@ -614,6 +615,7 @@ int writeup(struct str *out, const struct bundle_case *which, const struct model
         add_rewritten_answers(out, which, model);
     add_rules(out, which);
     add_rounding(out, verdict);
+    float64_errors_add(out, which);
     add_onnx(out, which, model);
     if (which->forms)
         add_prose(out, "", which->forms, ".\n\n");

@@ -3,11 +3,14 @@
 #include "model/edit.h"
 #include "model/index.h"
 #include "model/onnx.h"
+#include "model/tree.h"
+#include "model/widen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -410,9 +413,66 @@ static void every_official_node_can_be_cut_out(void **state)
     corpus_close(&corpus);
 }
 
+/* Counts the types and tensors that are float32, float16 or bfloat16, and those that are float64. */
+static int count_floats(void *context, ProtobufCMessage *message)
+{
+    size_t *counts = context;
+    int64_t type = message->descriptor == &onnx__tensor_proto__descriptor
+                       ? ((Onnx__TensorProto *)message)->data_type
+                   : message->descriptor == &onnx__type_proto__tensor__descriptor
+                       ? ((Onnx__TypeProto__Tensor *)message)->elem_type
+                       : DTYPE_NONE;
+    counts[0] += type == DTYPE_FLOAT || type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16;
+    counts[1] += type == DTYPE_DOUBLE;
+    return 0;
+}
+
+/* Weights, constants in each form, types that nodes make and the bodies of nodes: the types fit together. */
+static void all_floats_become_float64(void **state)
+{
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+        "g (float[3] x, float16[3] h, bool c, int64[1] n) => (float[3] y)\n"
+        "<float[3] w = {0.1, 2, 3}, int64[1] k = {3}>\n"
+        "{ a = Cast <to = 1> (h) b = Constant <value_float = 0.5> () d = ConstantOfShape (k)\n"
+        "  e = Constant <value = float[1] {4}> () f = Constant <value_floats = [1.5]> () i = Cast <to = 7> "
+        "(x)\n"
+        "  j = Cast <to = 1> (i) p = Sum (x, w, a, b, d, e, f, j)\n"
+        "  y = If (c) <then_branch = t () => (float[3] u) { u = Add (p, w) },\n"
+        "              else_branch = o () => (float[3] v) { v = Identity (p) }> }";
+    struct model *model, *wide;
+    struct error err = {0};
+    struct tensor w;
+    uint8_t *bytes, *inferred;
+    size_t size, inferred_size, before[2] = {0}, after[2] = {0};
+    (void)state;
+    assert_int_equal(onnx_parse_text(text, &bytes, &size, &err), 0);
+    assert_int_equal(model_parse(&model, bytes, size, &err), 0);
+    free(bytes);
+    assert_int_equal(model_widen(&wide, model, &err), 0);
+    tree_each(&model->proto->base, count_floats, before);
+    tree_each(&wide->proto->base, count_floats, after);
+    assert_true(before[0] > 5);
+    assert_int_equal(before[1], 0);
+    assert_int_equal(after[0], 0);
+    assert_true(after[1] > before[0]); /* constants whose type was not said have one */
+    assert_int_equal(model_pack(wide, &bytes, &size, &err), 0);
+    assert_int_equal(onnx_check(bytes, size, &err), 0);
+    if (onnx_infer_shapes(bytes, size, 1, &inferred, &inferred_size, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(model_tensor_read(wide->graph->initializer[0], &w, &err), 0);
+    assert_true(tensor_get(&w, 0) == (long double)0.1F);
+    tensor_release(&w);
+    free(inferred);
+    free(bytes);
+    model_free(wide);
+    model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_floats_become_float64),
         cmocka_unit_test(the_index_knows_producers_consumers_and_order),
         cmocka_unit_test(bad_graphs_are_not_indexed),
         cmocka_unit_test(bodies_capture_outer_values),

@@ -332,7 +332,7 @@ static void engines_declare_themselves(void **state)
     const char *name;
     struct error err;
     assert_int_equal(open_with(&registry, *state,
-                               "[x]\ncommand = a\nsignature-without = opt\tthreads\n"
+                               "[x]\ncommand = a\nsignature-without = opt\tthreads\nfloat64 = mode\n"
                                "message.around = Status: {rest}\n"
                                "message.around = [E] : {} : {} : {place}\n"
                                "message.reason = ^/{*}) {rest}\n"
@@ -353,6 +353,7 @@ static void engines_declare_themselves(void **state)
     assert_true(profile_lists(profile->signature_without, "threads=2", 7));
     assert_false(profile_lists(profile->signature_without, "thread", 6));
     assert_false(profile_lists(NULL, "opt", 3));
+    assert_string_equal(profile->float64_knob, "mode");
     assert_true(profile->adapter_reads);
     assert_true(profile->convolves_directly);
     assert_string_equal(profile->departures->name, "threads");
