@@ -231,6 +231,7 @@ static struct evaluator *evaluator_for(struct adapter_call *call, bool bounds, b
     if (make_evaluator(reference, *exact, evaluator, err))
         return NULL;
     evaluator_set_direct(*evaluator, call->narrow);
+    evaluator_set_only_judged(*evaluator, call->only_judged);
     return *evaluator;
 }
 

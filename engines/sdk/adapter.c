@@ -479,9 +479,10 @@ static int call_run(struct session *session, const struct wire_message *message,
             return adapter_fail(&session->call, ADAPTER_AT_FAULT, "no memory for inputs between guards");
         values = guarded->values;
     }
-    session->call.narrow =
-        message->request->verb_case == ASSAY__REQUEST__VERB_RUN && message->request->run->narrow;
-    if (message->request->verb_case == ASSAY__REQUEST__VERB_RUN)
+    bool forward = message->request->verb_case == ASSAY__REQUEST__VERB_RUN;
+    session->call.narrow = forward && message->request->run->narrow;
+    session->call.only_judged = forward && message->request->run->only_judged;
+    if (forward)
         return adapter->run(&session->call, values, message->count, message->request->run->bounds, outputs);
     return call_gradient(session, message, values, outputs);
 }

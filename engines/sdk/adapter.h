@@ -42,6 +42,7 @@ struct adapter_call {
     struct str message;
     struct trace *trace; /* not NULL: Assay asks what the library does, see adapter_trace */
     bool narrow;         /* for the reference, with bounds: those of convolutions as sums of products */
+    bool only_judged;    /* and: what is not judged may have any number */
 };
 /* Records the class and the text of the failure. Returns -1, for the callback to return. */
 int adapter_fail(struct adapter_call *call, enum adapter_class error_class, const char *format, ...)

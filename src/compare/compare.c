@@ -693,6 +693,7 @@ int compare_run(struct compare *compare, const char *path, const struct model *m
     int status = handover_open(&work.handover, panel->pool, model, err);
     handover_give(&work.handover, &work.job);
     work.job.narrow = all_convolve_directly(panel);
+    work.job.only_judged = true;
     if (status == 0)
         status = open_answers(&work, path, err);
     if (status == 0)

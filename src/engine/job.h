@@ -34,9 +34,10 @@ struct job {
     size_t set;  /* filled in by pool_next: the set to which the result belongs; ignored by pool_submit */
     bool bounds; /* ask for error bounds */
     bool narrow; /* ... which do not allow for every algorithm, and say so (struct wire_bounds) */
-    bool trace;  /* ask what the engine does (result.trace), which takes time; not with `stay` */
-    int repeat;  /* further runs, whose outputs are compared bit by bit with those of the first; see pool_next
-                  */
+    bool only_judged; /* ... in which elements that cannot be judged may have any number */
+    bool trace;       /* ask what the engine does (result.trace), which takes time; not with `stay` */
+    int repeat; /* further runs, whose outputs are compared bit by bit with those of the first; see pool_next
+                 */
     bool keep_other; /* where some of them differ, the first that does is the result, not the first run */
     /* Not 0: the model stays loaded, and the next job with this number, which has the same model and outputs,
      * finds it so, unless the worker has loaded another one or has ended meanwhile. */

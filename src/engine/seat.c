@@ -78,11 +78,10 @@ static void put_run(struct seat *seat, const struct job_set *set, const struct j
 {
     struct wire_out *out = &seat->worker.pending;
     const struct job_gradient *gradient = set->gradient;
+    unsigned bounds = !job->bounds ? WIRE_NO_BOUNDS : job->narrow ? WIRE_NARROW_BOUNDS : WIRE_BOUNDS;
     if (!gradient) {
         wire_put_run(out, ++seat->sent, set->inputs, set->n_inputs,
-                     !job->bounds  ? WIRE_NO_BOUNDS
-                     : job->narrow ? WIRE_NARROW_BOUNDS
-                                   : WIRE_BOUNDS);
+                     bounds | (bounds && job->only_judged ? WIRE_ONLY_JUDGED : 0));
         return;
     }
     struct wire_gradient request = {

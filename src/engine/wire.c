@@ -342,7 +342,7 @@ void wire_put_load(struct wire_out *out, uint64_t id, const struct wire_load *fr
 }
 
 void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count,
-                  enum wire_bounds_wanted bounds)
+                  unsigned bounds)
 {
     Assay__Request request = ASSAY__REQUEST__INIT;
     Assay__Run run = ASSAY__RUN__INIT;
@@ -351,8 +351,9 @@ void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs,
     request.run = &run;
     run.n_inputs = count;
     run.inputs = describe_values(out, inputs, count, NULL);
-    run.bounds = bounds != WIRE_NO_BOUNDS;
-    run.narrow = bounds == WIRE_NARROW_BOUNDS;
+    run.bounds = bounds & WIRE_BOUNDS;
+    run.narrow = (bounds & WIRE_NARROW_BOUNDS) == WIRE_NARROW_BOUNDS;
+    run.only_judged = bounds & WIRE_ONLY_JUDGED;
     put_request(out, &request, place_values(inputs, count, NULL));
     put_payloads(out, inputs, count, NULL);
     end_message(out);

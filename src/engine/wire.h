@@ -116,9 +116,10 @@ struct wire_load {
     bool trace; /* ask for traces */
 };
 void wire_put_load(struct wire_out *out, uint64_t id, const struct wire_load *load);
-enum wire_bounds_wanted { WIRE_NO_BOUNDS, WIRE_BOUNDS, WIRE_NARROW_BOUNDS };
+/* What is asked of the bounds; flags. */
+enum { WIRE_NO_BOUNDS = 0, WIRE_BOUNDS = 1, WIRE_NARROW_BOUNDS = 3, WIRE_ONLY_JUDGED = 4 };
 void wire_put_run(struct wire_out *out, uint64_t id, const struct value *inputs, size_t count,
-                  enum wire_bounds_wanted bounds);
+                  unsigned bounds);
 struct wire_gradient {
     const struct value *inputs;
     size_t n_inputs;

@@ -325,7 +325,7 @@ static int run_forms(const struct scope *scope, const struct op_call *call, stru
 }
 
 /* Outputs that are known without the elements are exact; all others have lost their bounds, too. */
-static int keep_lost(struct scope *scope, const struct op_call *call, struct bounded *known)
+static int keep_lost(struct scope *scope, const struct op_call *call, bool left_out, struct bounded *known)
 {
     const Onnx__NodeProto *node = call->node;
     bool *exact = memory_zeroed(call->n_outputs, sizeof *exact);
@@ -335,7 +335,7 @@ static int keep_lost(struct scope *scope, const struct op_call *call, struct bou
             bounded_release(&call->outputs[i]);
             call->outputs[i] = known[i];
             bounded_init(&known[i]);
-        } else {
+        } else if (!left_out) {
             bounds_lose(&call->outputs[i]);
         }
     }
@@ -345,7 +345,8 @@ static int keep_lost(struct scope *scope, const struct op_call *call, struct bou
         if (!slot)
             continue;
         slot->lost = true;
-        bounds_lose(&slot->own);
+        if (!left_out || slot->own.hard)
+            bounds_lose(&slot->own);
     }
     free(exact);
     return result;
@@ -456,6 +457,33 @@ static int run_bounded(struct scope *scope, struct op_call *call)
     return result;
 }
 
+/*
+ * Whether what a node makes of values that have lost their bounds need not be computed: nobody looks at these
+ * numbers, and none of them can make the case invalid, as an index or a shape can. What only moves elements
+ * is left to its kernel, which is cheap.
+ */
+static bool is_left_out(const struct scope *scope, const struct op_call *call)
+{
+    enum op_work work = call->op->work;
+    bool floats = scope->options->only_judged &&
+                  (work == WORK_PRODUCTS || work == WORK_ELEMENTS || work == WORK_REDUCES);
+    for (size_t i = 0; i < call->n_inputs && floats; i++)
+        floats = !call->inputs[i] ||
+                 (call->inputs[i]->kind == BOUNDED_TENSOR && dtype_is_float(call->inputs[i]->type));
+    return floats;
+}
+
+/* Outputs of the forms that are known, in which all elements are 0: memory that is not touched costs nothing.
+ */
+static int leave_out(struct op_call *call, const struct bounded *known)
+{
+    for (size_t i = 0; i < call->n_outputs; i++)
+        if (known[i].type != DTYPE_NONE && !known[i].value &&
+            bounded_alloc(&call->outputs[i], known[i].type, &known[i].shape, false, call->err))
+            return -1;
+    return 0;
+}
+
 /* The same on inputs some of which have lost their bounds. */
 static int run_lost(struct scope *scope, struct op_call *call, const struct bounded **inputs)
 {
@@ -466,9 +494,11 @@ static int run_lost(struct scope *scope, struct op_call *call, const struct boun
         if (!result)
             result = run_bounded(scope, call);
     } else {
-        result = run_call(call, &(struct evaluate_options){.round = true});
+        bool left_out = is_left_out(scope, call);
+        result =
+            left_out ? leave_out(call, known) : run_call(call, &(struct evaluate_options){.round = true});
         if (!result)
-            result = keep_lost(scope, call, known);
+            result = keep_lost(scope, call, left_out, known);
     }
     for (size_t i = 0; i < call->n_outputs; i++)
         bounded_release(&known[i]);
@@ -640,6 +670,11 @@ const struct model_index *evaluator_index(const struct evaluator *evaluator)
 void evaluator_set_direct(struct evaluator *evaluator, bool direct)
 {
     evaluator->options.direct = direct;
+}
+
+void evaluator_set_only_judged(struct evaluator *evaluator, bool only_judged)
+{
+    evaluator->options.only_judged = only_judged;
 }
 
 const struct evaluate_options *evaluator_options(const struct evaluator *evaluator)

@@ -27,6 +27,9 @@ struct evaluate_options {
     bool loose;
     /* Convolutions are computed as sums of products: the bounds do not allow for Winograd's algorithm. */
     bool direct;
+    /* Nobody looks at the numbers of elements that are not judged: where bounds have grown so far that they
+     * tell nothing (lost_bounds.h), numbers are not computed either. */
+    bool only_judged;
     /* Operators of whose NaN ONNX says nothing are computed by the other reading (OP_NAN_UNSAID). */
     bool nans_left_out;
     /* With loose: products that the engine computes in fewer bits (lowered_products.h); NULL: none. */
@@ -69,8 +72,9 @@ void evaluator_free(struct evaluator *evaluator);
 const struct model_index *evaluator_index(const struct evaluator *evaluator);
 const struct evaluate_options *evaluator_options(const struct evaluator *evaluator);
 
-/* Sets options.direct for the runs that follow. */
+/* Sets options.direct, or options.only_judged, for the runs that follow. */
 void evaluator_set_direct(struct evaluator *evaluator, bool direct);
+void evaluator_set_only_judged(struct evaluator *evaluator, bool only_judged);
 
 /*
  * Runs the model. Inputs are found by name, those with name NULL by position. Outputs are those named;

@@ -3,8 +3,9 @@
  *
  * They never become narrow again, and to carry them through the rest of a large model costs more than all
  * else. So such a value loses its bounds: the nodes that read it compute values alone, their results have no
- * bounds either, and what reaches an output is undecided there. What does not depend on the elements (Shape)
- * stays exact.
+ * bounds either, and what reaches an output is undecided there. Where nobody looks at the numbers of such
+ * elements (evaluate_options.only_judged), they are 0 instead, and most nodes need not be computed. What does
+ * not depend on the elements (Shape) stays exact.
  */
 #ifndef EVAL_LOST_BOUNDS_H
 #define EVAL_LOST_BOUNDS_H

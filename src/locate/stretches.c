@@ -13,6 +13,7 @@ enum round { EVERY_PRODUCT, EVEN_PRODUCTS, ODD_PRODUCTS, ROUNDS = STRETCHES_ALL 
 enum {
     STRETCHES_TOGETHER = 16, /* at most, that are computed together */
     STRETCHES_BEHIND = 64,   /* that are looked at for that: others are far away */
+    MANY_PRODUCTS = 1 << 16,
 };
 
 /* The values that are exposed, and how deep in products each value is. */
@@ -137,6 +138,43 @@ static bool is_of_round(enum round round, size_t depth)
     return round == EVERY_PRODUCT || (depth % 2 == 0) == (round == EVEN_PRODUCTS);
 }
 
+/* Whether stretches begin at the value. */
+static bool begins_at(const struct plan *plan, size_t value)
+{
+    return plan->exposed[value] || plan->index->values[value].is_output ||
+           plan->index->values[value].source != SOURCE_NODE;
+}
+
+/*
+ * A sum that several nodes use is carried on from layer to layer (a residual connection). Nothing that feeds
+ * a product lies on that way, and each stretch would go back to the first layer. So such a value is exposed,
+ * too, where more products lie behind it than stretches of this round are to have; an engine has to make it
+ * anyway.
+ */
+static void expose_carried(struct plan *plan, enum round round)
+{
+    const struct model_index *index = plan->index;
+    const size_t most = round == EVERY_PRODUCT ? 1 : 2;
+    size_t *products = memory_zeroed(index->count, sizeof *products), made;
+    for (size_t p = 0; p < index->model->graph->n_node; p++) {
+        size_t number = index->order[p];
+        const Onnx__NodeProto *node = index->model->graph->node[number];
+        size_t behind = is_product(op_of(node));
+        for (size_t i = 0; i < index->n_uses[number]; i++)
+            if (!begins_at(plan, index->uses[number][i]))
+                behind += products[index->uses[number][i]];
+        for (size_t i = 0; i < node->n_output; i++) {
+            if (!*node->output[i] || !map_get(&index->names, node->output[i], &made))
+                continue;
+            /* Where ways part and meet again, products count once for each way: never too few. */
+            products[made] = behind < MANY_PRODUCTS ? behind : MANY_PRODUCTS;
+            if (behind > most && index->values[made].consumers > 1)
+                expose(plan, made);
+        }
+    }
+    free(products);
+}
+
 static void choose(struct plan *plan, enum round round)
 {
     const struct model_index *index = plan->index;
@@ -152,12 +190,7 @@ static void choose(struct plan *plan, enum round round)
                 expose(plan, use);
         }
     }
-}
-
-static bool begins_at(const struct plan *plan, size_t value)
-{
-    return plan->exposed[value] || plan->index->values[value].is_output ||
-           plan->index->values[value].source != SOURCE_NODE;
+    expose_carried(plan, round);
 }
 
 static int by_size(const void *a, const void *b)

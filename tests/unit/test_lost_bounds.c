@@ -80,6 +80,28 @@ static void large_models_lose_bounds_that_tell_nothing(void **state)
     test_case_free(test);
 }
 
+/* Which saves most of their work: then no number tells anything either. */
+static void numbers_that_nobody_judges_are_left_out(void **state)
+{
+    (void)state;
+    struct test_case *test = chain(2048, "t = Transpose(a23) i = ArgMax(a23) s = Shape(t)");
+    struct answer lost = answer_of(test, NULL);
+    struct answer less = answer_of(test, &(struct evaluate_options){.only_judged = true});
+    assert_int_equal(lost.count, less.count);
+    for (size_t o = 0; o < lost.count; o++) {
+        const struct bounded *a = &lost.values[o], *b = &less.values[o];
+        assert_true(a->type == b->type && shape_equal(&a->shape, &b->shape));
+        for (size_t i = 0; i < a->count; i++) {
+            assert_true(isinf(bounded_hard(a, i)) == isinf(bounded_hard(b, i)));
+            assert_true(isinf(bounded_likely(a, i)) == isinf(bounded_likely(b, i)));
+            assert_true(isinf(bounded_hard(a, i)) ? b->value[i] == 0 : a->value[i] == b->value[i]);
+        }
+    }
+    answer_release(&less);
+    answer_release(&lost);
+    test_case_free(test);
+}
+
 static void small_models_keep_them(void **state)
 {
     (void)state;
@@ -109,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_models_lose_bounds_that_tell_nothing),
+        cmocka_unit_test(numbers_that_nobody_judges_are_left_out),
         cmocka_unit_test(small_models_keep_them),
         cmocka_unit_test(shapes_of_lost_values_are_not_known),
     };
