@@ -38,6 +38,8 @@ static bool is_layer(enum recorded_kind kind)
 /* What follows from the verdict, for whoever made the recording. */
 static const char *advice(const struct recorded *recorded, int party)
 {
+    if (is_layer(recorded->kind) && recorded->by_trial)
+        return "no bound proves it: record inner values to see which layer it is";
     if (is_layer(recorded->kind))
         return party == PARTY_DEVICE ? "the device computes that layer wrongly"
                : party == PARTY_FRAMEWORK
@@ -73,7 +75,7 @@ void compare_recorded_stands(const struct compare_model *model, const struct com
         return;
     str_init(&text);
     add_sentence(model, settings->party, &text);
-    if (is_layer(recorded->kind) && settings->party == PARTY_DEVICE)
+    if (is_layer(recorded->kind) && !recorded->by_trial && settings->party == PARTY_DEVICE)
         standing_finding(standing);
     else if (recorded->kind == RECORDED_UNJUDGED || recorded->kind == RECORDED_BITS ||
              recorded->kind == RECORDED_ADDS_UP)
@@ -176,6 +178,7 @@ void compare_recorded_json(const struct compare_model *model, struct json *json)
                 recorded->kind == RECORDED_BITS ? precision_name(recorded->seen) : NULL);
     json_int(json, "sample", (int64_t)recorded->sample);
     json_int(json, "samples", (int64_t)recorded->samples);
+    json_bool(json, "by_trial", recorded->by_trial);
     json_bool(json, "all_tried", !recorded->hurried);
     json_string(json, "not_used", *model->unused ? model->unused : NULL);
     json_array(json, "values");

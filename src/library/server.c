@@ -483,11 +483,11 @@ static int judge(struct server *server, struct packet *request, struct packet *r
     return status;
 }
 
-static uint64_t answer_of_recording(enum recorded_kind kind)
+static uint64_t answer_of_recording(const struct recorded *recorded)
 {
-    return kind == RECORDED_AGREES                                                          ? RIGHT
-           : kind == RECORDED_UNJUDGED || kind == RECORDED_ADDS_UP || kind == RECORDED_BITS ? UNJUDGED
-                                                                                            : WRONG;
+    enum recorded_kind kind = recorded->kind;
+    bool open = kind == RECORDED_UNJUDGED || kind == RECORDED_ADDS_UP || kind == RECORDED_BITS;
+    return kind == RECORDED_AGREES ? RIGHT : open || recorded->by_trial ? UNJUDGED : WRONG;
 }
 
 static void put_recorded(const struct recorded *recorded, struct packet *reply)
@@ -508,7 +508,7 @@ static void put_recorded(const struct recorded *recorded, struct packet *reply)
             recorded->looks[i].judged ? recorded->looks[i].elements - recorded->looks[i].open : 0;
         verdict.wrong += recorded->looks[i].off;
     }
-    put_verdict(reply, &(struct said){.answer = answer_of_recording(recorded->kind),
+    put_verdict(reply, &(struct said){.answer = answer_of_recording(recorded),
                                       .word = recorded_word(recorded->kind),
                                       .sentence = recorded->text,
                                       .output = look->value,

@@ -22,18 +22,26 @@ static long double size_of(const struct bounded *b)
     return finite ? sqrtl(sum / (long double)finite) : 0;
 }
 
-static int disturb(void *context, struct op_call *call)
+struct rounding_disturbance rounding_disturbance(void)
 {
-    struct rng *rng = context;
+    return (struct rounding_disturbance){.units = UNITS};
+}
+
+int rounding_disturb(void *context, struct op_call *call)
+{
+    const struct rounding_disturbance *how = context;
     if (call->op->eval(call))
         return -1;
+    if (call->n_inputs == 0) /* a constant is not rounded, and may be the exponent of a negative number */
+        return 0;
     for (size_t k = 0; k < call->n_outputs && !call->shapes_only; k++) {
         struct bounded *out = &call->outputs[k];
         if (!dtype_is_float(out->type) || !out->value)
             continue;
-        long double unit = (long double)unit_of(out->type) * UNITS, size = size_of(out);
+        long double unit = fmax(unit_of(out->type), how->least) * how->units;
+        long double size = fmaxl(size_of(out), how->size);
         for (size_t i = 0; i < out->count; i++)
-            out->value[i] += unit * (fabsl(out->value[i]) + size) * (long double)rng_uniform(rng, -1, 1);
+            out->value[i] += unit * (fabsl(out->value[i]) + size) * (long double)rng_uniform(how->rng, -1, 1);
     }
     return 0;
 }
@@ -41,11 +49,13 @@ static int disturb(void *context, struct op_call *call)
 static int try_once(const struct test_case *test, struct rng *rng, size_t output, size_t element,
                     long double *value, struct error *err)
 {
-    struct evaluate_options options = {.round = true, .hook = disturb, .context = rng};
+    struct rounding_disturbance how = rounding_disturbance();
+    struct evaluate_options options = {.round = true, .hook = rounding_disturb, .context = &how};
     const struct model *model = test_case_model(test, err);
     struct evaluator *evaluator;
     struct bounded *results = NULL;
     size_t count = 0;
+    how.rng = rng;
     if (!model || evaluator_new(&evaluator, model, &options, err))
         return -1;
     int status = evaluator_run(evaluator, test->inputs, test->n_inputs, NULL, 0, &results, &count, err);

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "recorded/by_trial.h"
 #include "recorded/preprocessing.h"
 #include "recorded/scene.h"
 
@@ -194,7 +195,10 @@ static bool other_value(struct recorded *recorded, struct scene *scene)
     for (size_t i = 0; i < graph->n_node; i++)
         if (graph->node[i]->n_output && *graph->node[i]->output[0])
             names[count++] = graph->node[i]->output[0];
-    if (!scene_values(scene, scene->data, names, count, &values, NULL))
+    bool known = !scene_values(scene, scene->data, scene->precision, names, count, &values, NULL);
+    if (known && scene->by_trial)
+        by_trial_bounds(scene, scene->data, scene->precision, names, count, values);
+    if (known)
         for (size_t i = 0; i < count; i++) {
             struct held held = {0};
             if (found == SIZE_MAX && values[i].kind == BOUNDED_TENSOR && dtype_is_real(values[i].type) &&
@@ -344,7 +348,8 @@ static void blame_layer(struct recorded *recorded, struct scene *scene)
     struct str beyond;
     str_init(&beyond);
     if (isfinite(own->held_alone.beyond))
-        str_printf(&beyond, "%.3g times what rounding explains", own->held_alone.beyond);
+        str_printf(&beyond, "%.3g times what %s", own->held_alone.beyond,
+                   scene->by_trial ? "trials leave to rounding" : "rounding explains");
     else
         str_add(&beyond, "and no rounding explains it");
     say(recorded, RECORDED_PARTS, first,
@@ -388,6 +393,15 @@ static bool any_compared(const struct scene *scene)
     return false;
 }
 
+/* Where no number has a bound: that a value stands in another layout, and nothing in favour of others. */
+static void say_near(struct recorded *recorded, const struct scene *scene)
+{
+    if (!say_layout(recorded, scene))
+        say(recorded, RECORDED_UNJUDGED, 0,
+            "no number of the recording has a bound on this data; all are as near to the model's as rounding "
+            "brings them, to judge by trials, which prove nothing");
+}
+
 static void keep_looks(struct recorded *recorded, const struct scene *scene)
 {
     const Onnx__GraphProto *graph = scene->model->graph;
@@ -403,14 +417,14 @@ static void keep_looks(struct recorded *recorded, const struct scene *scene)
             .value = arena_strdup(&recorded->arena, value->value),
             .op = arena_strdup(&recorded->arena, value->input ? "" : graph->node[value->node]->op_type),
             .elements = own->whole.count,
-            .open = own->held.open,
+            .open = scene->by_trial ? own->whole.count : own->held.open,
             .off = own->held.off,
             .off_alone = own->held_alone.off,
             .error = own->held.error,
             .error_alone = own->held_alone.error,
             .beyond = own->held_alone.beyond,
             .worst = own->held_alone.worst,
-            .judged = own->held.compared > 0};
+            .judged = own->held.compared > 0 && !scene->by_trial};
         if (own->turned)
             axes_text(&own->layout, look->layout, sizeof look->layout);
     }
@@ -454,8 +468,13 @@ static int judge_sample(struct recorded *recorded, struct scene *scene, size_t s
 {
     if (scene_judge(scene, sample, err) || scene_judge_alone(scene, err))
         return -1;
+    if (scene_agrees(scene) && !scene_any_judged(scene))
+        scene_judge_by_trial(scene);
+    recorded->by_trial = scene->by_trial;
     if (!scene_agrees(scene))
         explain(recorded, scene);
+    else if (scene->by_trial)
+        say_near(recorded, scene);
     else if (rest_agrees(scene))
         say_agrees(recorded, scene);
     else

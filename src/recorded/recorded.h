@@ -64,7 +64,8 @@ struct recorded {
     enum precision precision, seen; /* that was given; with RECORDED_BITS the one that explains it */
     const char *nodes;              /* the nodes that the first value is computed by, in words */
     const char *text;               /* what is to be said, beginning with "the recording ..." */
-    bool hurried;                   /* the time was over before all explanations were tried */
+    bool by_trial; /* no number has a bound: what is off is so by far more than rounding that was tried out */
+    bool hurried;  /* the time was over before all explanations were tried */
 };
 
 /* Judges a recording of all samples. After a failure there is only *recorded to be released. */

@@ -3,9 +3,13 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/str.h"
+#include "recorded/by_trial.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* What is farther off than that share of the largest number is not tried. */
+static const double worth_a_trial = 0.01;
 
 enum way { WAY_WHOLE, WAY_TIGHT, WAY_ALONE, WAY_QUICK };
 
@@ -47,6 +51,7 @@ static void drop_sample(struct scene *scene)
     if (scene->data)
         values_free(scene->data, scene->inputs->count);
     scene->data = NULL;
+    scene->by_trial = false;
 }
 
 void scene_release(struct scene *scene)
@@ -162,6 +167,13 @@ static int see(void *context, const char *name, struct bounded *value, struct er
     return pass->way == WAY_ALONE ? replace(pass->scene, &pass->scene->values[first], value, err) : 0;
 }
 
+static void values_release(struct bounded *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&values[i]);
+    free(values);
+}
+
 static int run(struct scene *scene, enum way way, bool loose, const struct value *data,
                enum precision precision, size_t *compared, struct error *err)
 {
@@ -175,9 +187,7 @@ static int run(struct scene *scene, enum way way, bool loose, const struct value
         return -1;
     int status = evaluator_run(evaluator, data, scene->inputs->count, NULL, 0, &results, &count, err);
     evaluator_free(evaluator);
-    for (size_t i = 0; i < count; i++)
-        bounded_release(&results[i]);
-    free(results);
+    values_release(results, count);
     *compared = pass.compared;
     return status;
 }
@@ -189,16 +199,6 @@ static int run_either(struct scene *scene, enum way way, const struct value *dat
     return run(scene, way, true, data, scene->precision, &compared, NULL)
                ? run(scene, way, false, data, scene->precision, &compared, err)
                : 0;
-}
-
-bool scene_agrees_with(struct scene *scene, const struct value *data, enum precision precision)
-{
-    size_t compared;
-    if (run(scene, WAY_QUICK, true, data, precision, &compared, NULL))
-        return false;
-    if (compared)
-        return true;
-    return !run(scene, WAY_QUICK, false, data, precision, &compared, NULL) && compared;
 }
 
 /* Recorded inputs are held against the data. */
@@ -226,6 +226,95 @@ static void look_at_values(struct scene *scene)
     for (size_t i = 0; i < scene->count; i++)
         if (!scene->recording->values[i].input)
             look(scene, &scene->values[i]);
+}
+
+/* ---- by trial ---- */
+
+/* Values that nodes give, in the order of the recording; the names are the model's. */
+static size_t node_values(const struct scene *scene, const char **names, size_t *numbers)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < scene->count; i++)
+        if (!scene->recording->values[i].input) {
+            names[count] = scene->recording->values[i].value;
+            numbers[count++] = i;
+        }
+    return count;
+}
+
+static bool all_agree(struct scene *scene, const struct bounded *values, const size_t *numbers, size_t count)
+{
+    struct pass pass = {.scene = scene, .way = WAY_QUICK};
+    for (size_t k = 0; k < count; k++)
+        if (compare(&pass, &scene->values[numbers[k]], &values[k], NULL))
+            return false;
+    return pass.compared > 0;
+}
+
+/* The recorded values as the model gives them, with bounds by trial, or rough ones; NULL where there are
+ * none. */
+static struct bounded *values_by_trial(struct scene *scene, const struct value *data,
+                                       enum precision precision, bool rough, size_t **numbers, size_t *count)
+{
+    const char **names = memory_zeroed(scene->count + 1, sizeof *names);
+    struct bounded *values = NULL;
+    *numbers = memory_zeroed(scene->count + 1, sizeof **numbers);
+    *count = node_values(scene, names, *numbers);
+    if (scene_values(scene, data, precision, names, *count, &values, NULL))
+        *count = 0;
+    else if (rough)
+        by_trial_rough(values, *count, worth_a_trial);
+    else if (!by_trial_bounds(scene, data, precision, names, *count, values)) {
+        values_release(values, *count);
+        values = NULL;
+    }
+    free(names);
+    return values;
+}
+
+static bool agrees_within(struct scene *scene, const struct value *data, enum precision precision, bool rough)
+{
+    size_t *numbers, count;
+    struct bounded *values = values_by_trial(scene, data, precision, rough, &numbers, &count);
+    bool agrees = values && all_agree(scene, values, numbers, count);
+    values_release(values, values ? count : 0);
+    free(numbers);
+    return agrees;
+}
+
+void scene_judge_by_trial(struct scene *scene)
+{
+    size_t *numbers, count;
+    struct bounded *values = values_by_trial(scene, scene->data, scene->precision, false, &numbers, &count);
+    for (size_t k = 0; values && k < count; k++) {
+        struct scene_value *own = &scene->values[numbers[k]];
+        bounded_release(&own->whole);
+        own->whole = values[k];
+    }
+    free(values);
+    free(numbers);
+    if (!values)
+        return;
+    look_at_values(scene);
+    for (size_t i = 0; i < scene->count; i++)
+        scene->values[i].held_alone = scene->values[i].held;
+    scene->by_trial = scene_any_judged(scene);
+}
+
+bool scene_agrees_with(struct scene *scene, const struct value *data, enum precision precision)
+{
+    size_t compared;
+    if (scene->by_trial) /* what is computed coarsely may be far off */
+        return (precision != PRECISION_OWN || agrees_within(scene, data, precision, true)) &&
+               agrees_within(scene, data, precision, false);
+    if (run(scene, WAY_QUICK, true, data, precision, &compared, NULL))
+        return false;
+    if (compared)
+        return true;
+    if (run(scene, WAY_QUICK, false, data, precision, &compared, NULL))
+        return false;
+    /* A precision in which nothing has a bound may be that of the device all the same. */
+    return compared || (precision != scene->precision && agrees_within(scene, data, precision, false));
 }
 
 /* In deep models the bounds that allow for fusing may be infinite where those of each node by itself are not.
@@ -256,6 +345,15 @@ int scene_judge(struct scene *scene, size_t sample, struct error *err)
     return judge_tightly(scene, err);
 }
 
+bool scene_any_judged(const struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++)
+        if (!scene->recording->values[i].input &&
+            (scene->values[i].held.compared || scene->values[i].held_alone.compared))
+            return true;
+    return false;
+}
+
 bool scene_agrees(const struct scene *scene)
 {
     for (size_t i = 0; i < scene->count; i++)
@@ -280,10 +378,10 @@ int scene_judge_alone(struct scene *scene, struct error *err)
     return 0;
 }
 
-int scene_values(const struct scene *scene, const struct value *data, const char *const *names, size_t count,
-                 struct bounded **values, struct error *err)
+int scene_values(const struct scene *scene, const struct value *data, enum precision precision,
+                 const char *const *names, size_t count, struct bounded **values, struct error *err)
 {
-    struct evaluate_options options = {.containers = true, .precision = scene->precision};
+    struct evaluate_options options = {.containers = true, .precision = precision};
     struct evaluator *evaluator;
     size_t made;
     if (evaluator_new(&evaluator, scene->model, &options, err))

@@ -29,6 +29,7 @@ struct scene {
     struct scene_value *values;
     double begun;
     bool hurried;
+    bool by_trial; /* no number has a bound: they are held to what rounding does when it is tried out */
 };
 
 void scene_init(struct scene *scene, const struct model *model, const struct dump *recording,
@@ -45,14 +46,22 @@ bool scene_agrees(const struct scene *scene);
 /* Computes each value from the recorded values before it. */
 int scene_judge_alone(struct scene *scene, struct error *err);
 
+/* Whether some number that a node gives could be judged. */
+bool scene_any_judged(const struct scene *scene);
+
+/* Holds the sample's recorded values to bounds by trial (recorded/by_trial.h), until the next sample. Where
+ * there are none, nothing changes. */
+void scene_judge_by_trial(struct scene *scene);
+
 /* Whether the recording is what the model gives for other inputs, in this precision, in any layout. */
 bool scene_agrees_with(struct scene *scene, const struct value *data, enum precision precision);
 
 /* Whether there is no time for another explanation. */
 bool scene_late(struct scene *scene);
 
-/* Runs the model on inputs, and gives the values of these names; they are the caller's. */
-int scene_values(const struct scene *scene, const struct value *data, const char *const *names, size_t count,
-                 struct bounded **values, struct error *err);
+/* Runs the model on inputs, and gives the values of these names as this precision allows; they are the
+ * caller's. */
+int scene_values(const struct scene *scene, const struct value *data, enum precision precision,
+                 const char *const *names, size_t count, struct bounded **values, struct error *err);
 
 #endif

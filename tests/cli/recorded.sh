@@ -78,6 +78,36 @@ recorded printed.npz | head -2
 recorded printed.npz --rounded-to 0.0001 | head -2
 recorded bits.npz | head -2
 recorded bits.npz --precision bfloat16 | head -2
+# Numbers without a bound: the terms of a sum cancel down to what it may be off by, and something is divided by it.
+cat > deep.py <<'EOF'
+from record import *
+rng = random.Random(5)
+single = lambda n: struct.unpack("<f", struct.pack("<f", n))[0]
+x = [single(rng.random()) for _ in range(299)] + [1.0]
+w = [[single(rng.gauss(0, 1)) for _ in range(3)] for _ in x]
+w[-1] = [single(wanted - sum(x[i] * w[i][k] for i in range(299))) for k, wanted in enumerate((4e-4, 8e-4, -6e-4))]
+b = [sum(x[i] * w[i][k] for i in range(300)) for k in range(3)]
+open("deep.txt", "w").write(", ".join(f"{n:.9g}" for row in w for n in row))
+open("deep.npy", "wb").write(npy((1, 300), x))
+shapes = {"b": (3,), "y": (3,)}
+y = [single((k + 1) / b[k]) for k in range(3)]
+write("deep-right.npz", [{"y": y}], {"y": "y"}, shapes)
+write("deep-sum.npz", [{"b": b}], {"y": "b"}, shapes)
+write("deep-swapped.npz", [{"y": y[::-1]}], {"y": "y"}, shapes)
+EOF
+python3 deep.py
+model deep.onnx <<EOF
+<ir_version: 8, opset_import: ["" : 17]>
+deep (float[N,300] x) => (float[N,3] y) <float[300,3] w = {$(cat deep.txt)}, float[3] c = {1, 2, 3}>
+{
+  b = MatMul (x, w)
+  y = Div (c, b)
+}
+EOF
+deep() { assay compare deep.onnx --data deep.npy --recorded-by device --expected "$@" | sed -E 's/ [0-9.]+e-[0-9]+/ N/g; s/[0-9.e+]+ times/N times/; s/ +$//'; }
+deep deep-right.npz
+deep deep-sum.npz
+deep deep-swapped.npz
 # Mistakes.
 printf 'first = h\nmiddle = z\n' >bad.map
 recorded mapped.npz --map bad.map
