@@ -101,14 +101,23 @@ const char *op_title(const Onnx__NodeProto *node)
     return op ? op->name : node->op_type;
 }
 
+/* Behind the name with which the entry begins; NULL: it begins with another. */
+static const char *behind_name(const char *entry, const char *name, size_t length)
+{
+    return length > 0 && strncmp(entry, name, length) == 0 && strchr(",@", entry[length]) ? entry + length
+                                                                                          : NULL;
+}
+
 /* Its entry in the list, from behind the name on; NULL: it has none. */
 static const char *find_in_list(const char *names, const struct op *op)
 {
-    for (const char *at = names; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        size_t length = strcspn(at, ",@");
-        if ((strlen(op->name) == length && strncmp(at, op->name, length) == 0) ||
-            (*op->owner && strlen(op->owner) == length && strncmp(at, op->owner, length) == 0))
-            return at + length;
+    const size_t name = strlen(op->name), owner = strlen(op->owner);
+    for (const char *at = names; at && *at; at = strchr(at, ','), at = at ? at + 1 : NULL) {
+        const char *behind = behind_name(at, op->name, name);
+        if (!behind)
+            behind = behind_name(at, op->owner, owner);
+        if (behind)
+            return behind;
     }
     return NULL;
 }
