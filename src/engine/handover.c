@@ -59,14 +59,32 @@ static void show_files(struct handover *handover, struct pool *pool, const struc
     free(paths);
 }
 
+int handover_fits(size_t model, size_t limit, size_t machine, struct error *err)
+{
+    const double gb = 1e9;
+    if (model <= limit && model <= machine)
+        return 0;
+    return error_set(err, ERROR_LIMIT,
+                     "with its weights the model has %.2f GB, which an engine takes at least; it may take "
+                     "%.2f GB (--memory), "
+                     "and this machine has %.2f GB: %s",
+                     (double)model / gb, (double)limit / gb, (double)machine / gb,
+                     model > machine
+                         ? "raising the limit does not help here, it takes a machine with more memory"
+                         : "raise the limit with --memory");
+}
+
+static size_t machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
+}
+
 static int open_path(struct handover *handover, struct pool *pool, const struct model *model,
                      struct error *err)
 {
-    if (model_size(model) > pool_memory(pool))
-        return error_set(err, ERROR_LIMIT,
-                         "with its weights the model has %.2f GB, and an engine may take %.2f GB: raise "
-                         "this limit with --memory",
-                         (double)model_size(model) / 1e9, (double)pool_memory(pool) / 1e9);
+    if (handover_fits(model_size(model), pool_memory(pool), machine_memory(), err))
+        return -1;
     if (model->path)
         handover->file = absolute(model->path, err);
     else if (write_out(handover, pool, model, err))

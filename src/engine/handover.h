@@ -32,9 +32,14 @@ struct handover {
     struct pool_view *view;
 };
 
-/* Fails with ERROR_LIMIT when the model is larger than the memory that an engine may take: the engine could
- * not even map it, and would be blamed for that. Add the engines to the pool first. The model must outlive
- * the handover, and the handover must outlive all jobs made from it. */
+/* Fails with ERROR_LIMIT, and says what would help, when a model of so many bytes is larger than an engine's
+ * limit or than the memory of the machine. */
+int handover_fits(size_t model, size_t limit, size_t machine, struct error *err);
+
+/* Fails with ERROR_LIMIT when the model is larger than the memory that an engine may take, or than that of
+ * this machine (handover_fits): the engine could not even map it, and would be blamed for that. Add the
+ * engines to the pool first. The model must outlive the handover, and the handover must outlive all jobs made
+ * from it. */
 int handover_open(struct handover *handover, struct pool *pool, const struct model *model, struct error *err);
 
 /* The same for the model of a case, whose bytes are serialised once for all handovers, with the gradients

@@ -783,16 +783,40 @@ static int refuse_result(struct bounded *result, const char *name, const struct 
     return error_set(err, ERROR_UNSUPPORTED, "%s is a sequence or an optional, which is not judged", name);
 }
 
+/* Whether the value is among the later results, too; also where there are too many to look. */
+static bool is_asked_again(const char *const *names, size_t i, size_t count)
+{
+    enum { FEW = 256 };
+    bool again = count > FEW;
+    for (size_t k = i + 1; k < count && !again; k++)
+        again = text_equal(names[k], names[i]);
+    return again;
+}
+
+/* The scope's own value itself, or a copy. */
+static int give_result(struct slot *slot, bool keep, struct bounded *result, struct error *err)
+{
+    if (keep || slot->view != &slot->own || slot->own.floats || slot->own.kind != BOUNDED_TENSOR)
+        return bounded_copy(result, slot->view, err);
+    free(slot->own.beyond); /* a copy has none, and was not given */
+    *result = slot->own;
+    result->beyond = NULL;
+    result->given = false;
+    bounded_init(&slot->own);
+    slot->view = NULL;
+    return 0;
+}
+
 static int collect(struct scope *scope, const struct evaluator *evaluator, const char *const *names,
                    size_t count, struct bounded **results, struct error *err)
 {
     *results = memory_zeroed(count, sizeof **results);
     for (size_t i = 0; i < count; i++) {
-        const struct slot *slot = scope_find(scope, names[i]);
+        struct slot *slot = scope_find(scope, names[i]);
         const struct index_value *value = model_index_find(&evaluator->index, names[i]);
         int result;
         if (slot && slot->view) {
-            result = bounded_copy(&(*results)[i], slot->view, err);
+            result = give_result(slot, is_asked_again(names, i, count), &(*results)[i], err);
             if (!result && slot->lost)
                 bounds_undecide(&(*results)[i]);
         } else if (value && value->source == SOURCE_INITIALIZER) {

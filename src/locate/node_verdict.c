@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "eval/evaluate.h"
 #include "locate/type_limits.h"
+#include "ops/op.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,29 @@ static void drop_weights(struct recording *record, size_t number)
             held_values_drop(&record->values, index->uses[number][i]);
 }
 
+/* Whether all nodes that use the value multiply its elements and add them up. */
+static bool is_summed(const struct recording *record, const char *name)
+{
+    const struct index_value *value = model_index_find(&record->test->index, name);
+    bool summed = value && value->consumers && !value->is_output;
+    for (size_t i = 0; summed && i < value->consumers; i++) {
+        const struct op *op = op_of(record->test->model->graph->node[value->consumer[i]]);
+        summed = op && op->work == WORK_PRODUCTS;
+    }
+    return summed;
+}
+
+/* Whether what the node makes is beyond its type in a way that may decide an answer. */
+static bool leaves_its_type(const struct recording *record, const Onnx__NodeProto *node,
+                            const struct bounded *outputs)
+{
+    bool leaves = false;
+    for (size_t i = 0; i < node->n_output && !leaves; i++)
+        leaves = type_limit_touched(&outputs[i], 1) &&
+                 !(is_summed(record, node->output[i]) && type_limit_drowns(&outputs[i]));
+    return leaves;
+}
+
 void node_judge(struct recording *record, size_t number, bool loose, struct verdict *verdict)
 {
     const Onnx__NodeProto *node = record->test->model->graph->node[number];
@@ -152,7 +176,7 @@ void node_judge(struct recording *record, size_t number, bool loose, struct verd
         verdict_say(verdict, "not judged: %s", err.message);
     else {
         judge_recorded(record, node, expected, verdict);
-        record->limits |= type_limit_touched(expected, node->n_output);
+        record->limits |= leaves_its_type(record, node, expected);
     }
     for (size_t i = 0; i < node->n_output; i++)
         bounded_release(&expected[i]);

@@ -110,6 +110,24 @@ bool type_limit_touched(const struct bounded *outputs, size_t count)
     return touched;
 }
 
+bool type_limit_drowns(const struct bounded *output)
+{
+    const long double large = 0x1p-20L;
+    int last = output->shape.rank - 1;
+    size_t wide = last < 0 ? 1 : (size_t)output->shape.dims[last];
+    bool drowns = has_values(output) && !output->beyond && dtype_is_float(output->type);
+    for (size_t row = 0; drowns && row < output->count; row += wide) {
+        long double most = 0;
+        bool any = false;
+        for (size_t i = row; i < row + wide; i++) {
+            most = fmaxl(most, fabsl(output->value[i]));
+            any = any || vanishes(output->type, output->value[i]);
+        }
+        drowns = !any || (most >= large && isfinite(most));
+    }
+    return drowns;
+}
+
 static long double handle(enum limit_handling handling, enum dtype type, long double value)
 {
     if (handling == HANDLED_WIDE)

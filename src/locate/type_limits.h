@@ -40,6 +40,12 @@ struct type_limit {
 /* Whether a node that was just evaluated, with or without rounding, has such results. */
 bool type_limit_touched(const struct bounded *outputs, size_t count);
 
+/*
+ * Whether all that such a value is beyond its type are elements that become 0 beside a large one in their
+ * row, as the probability of a place that is masked does. In a sum of products nobody can tell these from 0.
+ */
+bool type_limit_drowns(const struct bounded *output);
+
 /* Fails when the reference cannot evaluate the case. Evaluates the model some times, once where that takes
  * long: then nothing is found. */
 int type_limit_find(struct type_limit *limit, const struct test_case *test, struct error *err);

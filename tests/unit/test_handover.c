@@ -184,10 +184,33 @@ static void limits_are_said_beforehand(void **state)
     struct pool *pool = pool_new(&(struct pool_options){.memory = (size_t)80 << 20});
     pool_add(pool, &here);
     assert_int_equal(handover_open(&handover, pool, model, &bench->err), -1);
-    assert_non_null(strstr(bench->err.message, "has 0.08 GB, and an engine may take 0.08 GB: raise this"));
+    assert_non_null(
+        strstr(bench->err.message, "has 0.08 GB, which an engine takes at least; it may take 0.08 GB"));
+    assert_non_null(strstr(bench->err.message, "raise the limit with --memory"));
     handover_close(&handover);
     pool_free(pool);
     model_free(model);
+}
+
+/* What helps is said: the option, or another machine. */
+static void what_would_help_is_said(void **state)
+{
+    struct bench *bench = *state;
+    const size_t gb = 1000000000;
+    assert_int_equal(handover_fits(4 * gb, 4 * gb, 4 * gb, &bench->err), 0);
+    assert_int_equal(handover_fits(6 * gb, 4 * gb, 16 * gb, &bench->err), -1);
+    assert_int_equal(bench->err.code, ERROR_LIMIT);
+    assert_string_equal(
+        bench->err.message,
+        "with its weights the model has 6.00 GB, which an engine takes at least; it may take 4.00 "
+        "GB (--memory), and this machine has 16.00 GB: raise the limit with --memory");
+    assert_null(error_advice(&bench->err));
+    for (size_t limit = 4; limit <= 64; limit += 60) {
+        assert_int_equal(handover_fits(20 * gb, limit * gb, 16 * gb, &bench->err), -1);
+        assert_non_null(
+            strstr(bench->err.message, "does not help here, it takes a machine with more memory"));
+        assert_null(error_advice(&bench->err));
+    }
 }
 
 /* The edited copy of a large model, read back from where it was written; its weights in `data`. */
@@ -387,6 +410,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(relative_paths_become_absolute, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(engines_elsewhere_get_bytes, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(limits_are_said_beforehand, bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(what_would_help_is_said, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(edited_ones_share_the_weights, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(what_was_read_counts, bench_open, bench_close),
         cmocka_unit_test_setup_teardown(edits_leave_the_path_behind, bench_open, bench_close),

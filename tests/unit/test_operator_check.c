@@ -82,6 +82,13 @@ static void results_beyond_their_type_are_noted(void **state)
         {"g (float[4] x) => (int64[1] y) { e = Exp(x) y = ArgMax<axis = 0>(e) }", 2, true},
         {"g (float[4] x) => (int64[1] y) { e = Exp(x) y = ArgMax<axis = 0>(e) }", 100, false},
         {"g (float[4] x) => (int64[1] y) { e = Exp(x) y = ArgMax<axis = 0>(e) }", -200, false},
+        /* A probability that becomes 0 and is only multiplied and added up. */
+        {"g (float[1,4] x) => (float[1,1] y) <float[4] m = {0, -1000, 0, 0}, float[4,1] w = {1, 2, 3, 4}> { "
+         "a = Add(x, m) s = Softmax<axis = 1>(a) y = MatMul(s, w) }",
+         1, true},
+        {"g (float[1,4] x) => (float[1,4] y) <float[4] m = {0, -1000, 0, 0}> { "
+         "a = Add(x, m) s = Softmax<axis = 1>(a) y = Log(s) }",
+         1, false},
         {"g (float[4] x) => (float[4] y) <bool c = {1}> { y = If (c) <"
          "then_branch = t () => (float[4] a) { a = Neg(x) }, else_branch = e () => (float[4] b) { b = Abs(x) "
          "}> }",
