@@ -27,6 +27,7 @@ struct common {
     bool fresh;
     int sandbox; /* enum sandbox_mode */
     bool no_reference;
+    long long threads; /* see COMMON_THREADS; 0: not given */
     bool second_opinion;
     bool force;
     bool strict;
@@ -42,6 +43,9 @@ struct common {
      "time limit for each request to an engine and each evaluation by the reference (default 30s)"}, \
     {0, "memory", OPTION_SIZE, "SIZE", offsetof(type, common.memory),                               \
      "memory limit for each engine process and for what assay computes itself (default 4G)"}
+#define COMMON_THREADS(type)                                                                        \
+    {0, "threads", OPTION_SEVERAL, "N", offsetof(type, common.threads),                             \
+     "judge up to N nodes at the same time, each on a core of its own (default: all cores but one, which the engine has)"}
 #define COMMON_SANDBOX(type)                                                                        \
     {0, "sandbox", OPTION_CHOICE, SANDBOX_MODES, offsetof(type, common.sandbox),                    \
      "walls around engines: as far as the system allows, refuse to run without, or limits alone"}

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/side_by_side.h"
 #include "report/against_map.h"
 
 #include <stdlib.h>
@@ -231,6 +232,7 @@ static int read_keep_float(struct compare_settings *settings, struct error *err)
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     struct compare_settings *settings = raw;
+    side_by_side_use((size_t)settings->common.threads);
     if (read_keep_float(settings, err))
         return -1;
     if (words->count == 0)
@@ -300,6 +302,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct compare_settings),
+    COMMON_THREADS(struct compare_settings),
     COMMON_REFERENCE(struct compare_settings),
     COMMON_STRICT(struct compare_settings),
     COMMON_INPUTS(struct compare_settings),

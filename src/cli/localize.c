@@ -2,6 +2,7 @@
 #include "cli/localize.h"
 
 #include "base/progress.h"
+#include "base/side_by_side.h"
 #include "engine/handover.h"
 #include "locate/rate.h"
 #include "locate/traced_case.h"
@@ -266,6 +267,7 @@ static int open_engines(struct work *work, struct error *err)
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     struct work work = {.settings = raw};
+    side_by_side_use((size_t)work.settings->common.threads);
     if (words->count != 1)
         return error_set(err, ERROR_USAGE, "give one model");
     if (!(work.settings->t1 > 0 && work.settings->t2 > 0 && work.settings->tc > 0 && work.settings->tg > 0))
@@ -292,6 +294,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 
 static const struct cli_option options[] = {
     COMMON_ENGINES(struct settings),
+    COMMON_THREADS(struct settings),
     COMMON_INPUTS(struct settings),
     {0, "sample", OPTION_TEXT, "N", offsetof(struct settings, sample),
      "the sample to look at (default: the one on which the two engines differ most)"},

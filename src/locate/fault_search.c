@@ -1,6 +1,7 @@
 #include "locate/fault_search.h"
 
 #include "base/memory.h"
+#include "bounds/contract.h"
 #include "locate/blame_check.h"
 #include "locate/node_sets.h"
 #include "locate/node_verdict.h"
@@ -29,6 +30,7 @@ void fault_search_release(struct fault_search *search)
 {
     if (!search->record.test)
         return;
+    side_by_side_release(&search->ahead.run);
     group_search_release(&search->groups);
     recording_release(&search->record);
     whole_answer_release(&search->whole);
@@ -68,6 +70,50 @@ static bool is_behind(const struct fault_search *search, size_t number)
     return false;
 }
 
+/* What a process found out about a node. */
+struct ahead {
+    bool limits;
+    struct verdict verdict;
+};
+
+static bool judge_ahead(void *context, size_t piece, void *result)
+{
+    struct fault_search *search = context;
+    struct recording *record = &search->record;
+    struct ahead *ahead = result;
+    bool limits = record->limits;
+    record->limits = false;
+    node_judge(record, search->test.index.order[search->ahead.first + piece], false, &ahead->verdict);
+    ahead->limits = record->limits;
+    record->limits = limits;
+    return true;
+}
+
+void fault_search_group(struct fault_search *search, const struct memory_group *group)
+{
+    enum { WORTH_BYTES = 1 << 20, CHUNK = 2 }; /* a fork takes a millisecond */
+    side_by_side_release(&search->ahead.run);
+    search->ahead.first = group->first;
+    if (group->bytes < WORTH_BYTES)
+        return;
+    contract_on_one_thread(); /* no fork starts threads */
+    side_by_side_run(&search->ahead.run, group->count, CHUNK, sizeof(struct ahead), judge_ahead, search);
+}
+
+static void judge_recorded_node(struct fault_search *search, size_t number, struct verdict *verdict)
+{
+    size_t place = search->test.index.position[number];
+    const struct ahead *ahead = place >= search->ahead.first
+                                    ? side_by_side_result(&search->ahead.run, place - search->ahead.first)
+                                    : NULL;
+    if (!ahead) {
+        node_judge(&search->record, number, false, verdict);
+        return;
+    }
+    *verdict = ahead->verdict;
+    search->record.limits |= ahead->limits;
+}
+
 /* Where a node may have had other inputs than those recorded, it must be outside its bound also as a model of
  * its own. When it is not, by any of its bounds, and all values are known, the nodes before it may be
  * computed together with it. */
@@ -76,7 +122,7 @@ void fault_search_node(struct fault_search *search, size_t number, struct verdic
     struct verdict alone;
     search->last.group.count = 0;
     search->last.alone = false;
-    node_judge(&search->record, number, false, verdict);
+    judge_recorded_node(search, number, verdict);
     search->judged += !verdict_is(verdict->kind, CLASS_NOTHING);
     search->right += verdict_is(verdict->kind, CLASS_AGREES | CLASS_SUSPECT);
     bool other =

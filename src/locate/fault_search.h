@@ -5,6 +5,7 @@
 #ifndef LOCATE_FAULT_SEARCH_H
 #define LOCATE_FAULT_SEARCH_H
 
+#include "base/side_by_side.h"
 #include "locate/fused_group.h"
 
 struct fault_search {
@@ -12,6 +13,10 @@ struct fault_search {
     struct whole_answer whole;
     struct recording record;
     struct group_search groups;
+    struct { /* nodes that several processes judged at the same time */
+        struct side_by_side run;
+        size_t first; /* the place of the first in the order of the index */
+    } ahead;
     size_t judged; /* nodes judged, each on the inputs it had */
     size_t right;  /* those of them that were judged to be inside their hard bound */
     struct {       /* the node judged last */
@@ -30,6 +35,10 @@ struct fault_search {
 /* The search must not be moved: its parts point to each other. Release it also after a failure. */
 int fault_search_init(struct fault_search *search, const struct settle_case *which, struct error *err);
 void fault_search_release(struct fault_search *search);
+
+/* The values of the group have arrived: where several processes compute, they judge its nodes now, and
+ * fault_search_node finds the verdicts until another group is begun. */
+void fault_search_group(struct fault_search *search, const struct memory_group *group);
 
 /* Judges one recorded node. */
 void fault_search_node(struct fault_search *search, size_t number, struct verdict *verdict);

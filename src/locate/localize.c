@@ -131,6 +131,8 @@ static int visit(void *context, struct recording *record, const struct memory_gr
     size_t end = group->first + group->count;
     if (localizing->result->rate && second_engine_start(&localizing->second, group))
         return -1;
+    if (localizing->result->local)
+        fault_search_group(&localizing->search, group);
     for (size_t p = group->first; p < end; p++) {
         size_t number = record->test->index.order[p];
         struct verdict verdict;

@@ -77,6 +77,7 @@ static bool accuse_at_end(struct checking *checking, size_t number)
 static int visit(void *context, struct recording *record, const struct memory_group *group)
 {
     struct checking *checking = context;
+    fault_search_group(&checking->search, group);
     for (size_t p = group->first; p < group->first + group->count; p++) {
         size_t number = record->test->index.order[p];
         struct verdict verdict;

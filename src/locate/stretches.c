@@ -2,6 +2,8 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/side_by_side.h"
+#include "bounds/contract.h"
 #include "ops/op.h"
 
 #include <assert.h>
@@ -395,8 +397,9 @@ static bool judge_shared(struct stretches *stretches, struct stretch *stretch, c
     return !verdict_is_finding(verdict->kind) && !verdict_is(verdict->kind, CLASS_DEVIATES);
 }
 
-/* Judges what the engine showed at the end and, where that is wrong, what it makes of the stretch alone. */
-static void judge(struct stretches *stretches, struct stretch *stretch, struct verdict *verdict)
+/* Judges what the engine showed at the end and, where that is wrong and the engine may be asked, what it
+ * makes of the stretch alone. */
+static void judge(struct stretches *stretches, struct stretch *stretch, bool ask, struct verdict *verdict)
 {
     struct recording *record = &stretches->search->record;
     const struct tensor *tensor = held_values_get(&record->values, stretch->end);
@@ -412,7 +415,7 @@ static void judge(struct stretches *stretches, struct stretch *stretch, struct v
                              stretch->n_nodes > 1 ? &record->test->fusing : &record->test->alone, part.inputs,
                              part.n_inputs, &shown, verdict);
         result_init(&alone);
-        if (verdict_is_finding(verdict->kind)) {
+        if (verdict_is_finding(verdict->kind) && ask) {
             *verdict = (struct verdict){0};
             if (!under_test_run(record->test, part.model, part.inputs, part.n_inputs, 0, &alone) &&
                 alone.outcome == OUTCOME_OK)
@@ -459,17 +462,53 @@ static void note_lowered(struct stretches *stretches, const struct stretch *stre
             stretches->lowered[stretch->nodes[i]] = visible;
 }
 
-/* `behind`: how many follow it that may be judged from the same run. */
+/* Stretches of one run that several processes judge at the same time. */
+struct some {
+    struct stretches *stretches;
+    struct stretch *first;
+    size_t count, chunk;
+};
+
+static bool judge_ahead(void *context, size_t piece, void *result)
+{
+    const struct some *some = context;
+    struct stretch *stretch = &some->first[piece];
+    size_t end = (piece / some->chunk + 1) * some->chunk;
+    if (was_judged(some->stretches, stretch))
+        return false;
+    if (stretch->shared.type == DTYPE_NONE) /* with those that the same process judges */
+        share(some->stretches, stretch, (end < some->count ? end : some->count) - piece);
+    struct verdict verdict;
+    judge(some->stretches, stretch, false, &verdict);
+    memcpy(result, &verdict, sizeof verdict);
+    return !verdict_is_finding(verdict.kind);
+}
+
+static void judge_side_by_side(struct some *some, size_t bytes, struct side_by_side *run)
+{
+    enum { WORTH_BYTES = 1 << 20, CHUNKS = 4 };
+    some->chunk = some->count / (CHUNKS * side_by_side_processes()) + 1;
+    *run = (struct side_by_side){0};
+    if (bytes < WORTH_BYTES)
+        return;
+    contract_on_one_thread(); /* no fork starts threads */
+    side_by_side_run(run, some->count, some->chunk, sizeof(struct verdict), judge_ahead, some);
+}
+
+/* `behind`: how many follow it that may be judged from the same run. `ready`: the verdict, or NULL. */
 static bool judge_stretch(struct stretches *stretches, struct stretch *stretch, size_t behind,
-                          struct settlement *settlement)
+                          const struct verdict *ready, struct settlement *settlement)
 {
     struct verdict verdict = {0};
     stretches->count++;
     bool right = was_judged(stretches, stretch);
-    if (!right) {
+    if (!right && ready) {
+        verdict = *ready;
+        right = verdict_is_earned(&verdict);
+    } else if (!right) {
         if (stretch->shared.type == DTYPE_NONE)
             share(stretches, stretch, behind + 1);
-        judge(stretches, stretch, &verdict);
+        judge(stretches, stretch, true, &verdict);
         right = verdict_is_earned(&verdict);
     }
     stretches->right += right;
@@ -526,8 +565,14 @@ static int judge_some(struct stretches *stretches, struct stretch *found, size_t
         bytes += list_needed(stretches, &found[end++], listed, names, &n_names);
     enum outcome outcome = OUTCOME_OK;
     int status = n_names ? recording_hold(record, names, n_names, &outcome) : 0;
+    struct some some = {.stretches = stretches, .first = found + first, .count = end - first};
+    struct side_by_side ahead = {0};
+    if (!status && outcome == OUTCOME_OK)
+        judge_side_by_side(&some, bytes, &ahead);
     for (size_t i = first; i < end && !status && outcome == OUTCOME_OK; i++)
-        status = judge_stretch(stretches, &found[i], end - i - 1, settlement);
+        status = judge_stretch(stretches, &found[i], end - i - 1, side_by_side_result(&ahead, i - first),
+                               settlement);
+    side_by_side_release(&ahead);
     *done = end;
     free(names);
     free(listed);

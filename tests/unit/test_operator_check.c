@@ -1,6 +1,7 @@
 /* Every operator of a model is checked, whatever the outputs show. */
 #include "scene.h"
 
+#include "base/side_by_side.h"
 #include "engine/handover.h"
 #include "locate/operator_check.h"
 
@@ -66,6 +67,41 @@ static void a_healthy_engine_has_every_operator_checked(void **state)
             assert_true(found.nodes[k].error <= found.nodes[k].visible);
         }
         operator_check_release(&found);
+    }
+}
+
+/* The same on one core and on several, whether or not something is wrong. Large enough to be worth a fork. */
+static void every_number_of_processes_tells_the_same(void **state)
+{
+    (void)state;
+    static const char *const labels[] = {"reference:round=on", "reference:fault=concat-three,round=on",
+                                         "reference:fault=fused-tail,round=on"};
+    static const char *const texts[] = {
+        "g (float[100000] x) => (int64[1] y) { r = Relu(x) a = Abs(x) b = Neg(a) e = Exp(b) "
+        "c = Concat<axis = 0>(a, r, e) y = ArgMax<axis = 0>(c) }",
+        "g (float[200000,2] x) => (int64[200000,1] y) <float[2,2] w = {1.0, -2.0, 3.0, 4.0}> { "
+        "m = MatMul(x, w) r = Relu(m) s = MatMul(r, w) t = Relu(s) y = ArgMax<axis = 1>(t) }"};
+    for (size_t i = 0; i < 6; i++) {
+        struct operator_check one, several;
+        side_by_side_use(1);
+        check(&one, labels[i % 3], texts[i / 3], -2);
+        side_by_side_use(3);
+        check(&several, labels[i % 3], texts[i / 3], -2);
+        side_by_side_use(1);
+        assert_int_equal(one.found.count, several.found.count);
+        assert_int_equal(one.found.kind, several.found.kind);
+        assert_string_equal(one.found.text, several.found.text);
+        assert_int_equal(one.n_checked, several.n_checked);
+        assert_int_equal(one.right, several.right);
+        assert_int_equal(one.within_types, several.within_types);
+        for (size_t k = 0; k < one.n_nodes; k++) {
+            const struct checked_node *a = &one.nodes[k], *b = &several.nodes[k];
+            assert_int_equal(a->checked, b->checked);
+            assert_true(a->error == b->error && a->visible == b->visible);
+            assert_true(a->elements == b->elements && a->left == b->left && a->vague == b->vague);
+        }
+        operator_check_release(&one);
+        operator_check_release(&several);
     }
 }
 
@@ -162,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_last_operator_hides_is_found),
         cmocka_unit_test(a_healthy_engine_has_every_operator_checked),
+        cmocka_unit_test(every_number_of_processes_tells_the_same),
         cmocka_unit_test(results_beyond_their_type_are_noted),
         cmocka_unit_test(what_goes_wrong_only_when_fused_is_found),
         cmocka_unit_test(values_that_are_not_the_engines_own_blame_nobody),
