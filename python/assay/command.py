@@ -15,6 +15,8 @@ from assay import library
 from assay.library import AssayError
 from assay.results import table
 
+FORMAT = 1  # of the JSON that is understood (docs/formats.md)
+
 
 def program() -> str:
     """The path of the command: $ASSAY_COMMAND, beside the library, or in the PATH."""
@@ -57,6 +59,9 @@ def ask(arguments: Sequence[str], words: Mapping[str, str] = MappingProxyType({}
         found = json.loads(said)
     except ValueError:
         raise AssayError(f"assay {arguments[0]} printed no JSON", "broken") from None
+    if found.get("format", FORMAT) > FORMAT:
+        raise AssayError(f"assay {arguments[0]} prints JSON of format {found['format']}, and this package reads up to {FORMAT}: "
+                         "install the package of the same release", "format")
     found["status"] = status
     return found
 

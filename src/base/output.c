@@ -1,6 +1,7 @@
 #include "base/output.h"
 
 #include "base/file.h"
+#include "base/format.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "config.h"
@@ -23,6 +24,7 @@ void output_json(struct json *json, struct str *out, bool indent)
     json_init(json, out, indent);
     json_object(json, NULL);
     json_string(json, "assay", ASSAY_VERSION);
+    json_int(json, "format", FORMAT_REPORT);
 }
 
 bool output_is_report(const char *start, size_t size)

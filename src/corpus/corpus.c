@@ -1,6 +1,7 @@
 #include "corpus/corpus.h"
 
 #include "base/file.h"
+#include "base/format.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/sentences.h"
@@ -40,7 +41,7 @@ void corpus_init(struct corpus *corpus)
     onnx_checker_start_newest(&corpus->checker);
     json_init(&corpus->json, &corpus->index, true);
     json_object(&corpus->json, NULL);
-    json_int(&corpus->json, "format", 1);
+    json_int(&corpus->json, "format", FORMAT_CORPUS);
     json_string(&corpus->json, "name", CORPUS_NAME);
     json_string(&corpus->json, "license", "Apache-2.0");
     json_array(&corpus->json, "cases");

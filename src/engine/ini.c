@@ -1,5 +1,8 @@
 #include "engine/ini.h"
 
+#include "base/format.h"
+#include "base/str.h"
+
 #include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -45,6 +48,13 @@ static int read_section(struct reader *reader, char *line, struct error *err)
     return reader->visit(reader->context, reader->section, NULL, NULL, reader->line, err);
 }
 
+static int read_format(const char *text, struct error *err)
+{
+    char *end;
+    double number = strtod(text, &end);
+    return format_check(*end == '\0' ? number : 0, FORMAT_SETTINGS, err);
+}
+
 static int read_line(struct reader *reader, char *line, struct error *err)
 {
     cut_comment(line);
@@ -56,9 +66,11 @@ static int read_line(struct reader *reader, char *line, struct error *err)
     char *equals = strchr(line, '=');
     if (!equals)
         return error_set(err, ERROR_FORMAT, "the line is neither [section] nor key = value");
+    *equals = '\0';
+    if (!reader->section && text_equal(trim(line), "format"))
+        return read_format(trim(equals + 1), err);
     if (!reader->section)
         return error_set(err, ERROR_FORMAT, "a key before the first [section]");
-    *equals = '\0';
     return reader->visit(reader->context, reader->section, trim(line), trim(equals + 1), reader->line, err);
 }
 

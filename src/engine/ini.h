@@ -1,6 +1,7 @@
 /*
  * INI files: [section] lines and `key = value` lines. A line that begins with ; or # is a comment; so is
  * everything after a ; that follows white space. Values keep their inner spaces and have no escapes.
+ * Before the first section `format = N` may say which format the file has (base/format.h).
  */
 #ifndef ENGINE_INI_H
 #define ENGINE_INI_H

@@ -1,6 +1,7 @@
 #include "findings/bundle.h"
 
 #include "base/file.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "case/backend_suite.h"
@@ -324,7 +325,7 @@ static void make_json(struct str *out, const struct bundle_case *which, const st
     bundle_title(&title, which, model);
     json_init(&json, out, true);
     json_object(&json, NULL);
-    json_int(&json, "format", 1);
+    json_int(&json, "format", FORMAT_BUNDLE);
     json_string(&json, "name", which->signature->name);
     json_string(&json, "signature", which->signature->text);
     json_string(&json, "title", title.data);

@@ -1,4 +1,5 @@
 /* What a reader of a bundle needs to know, from finding.json. */
+#include "base/format.h"
 #include "base/json_read.h"
 #include "findings/bundle.h"
 
@@ -30,20 +31,24 @@ static void take(struct bundle *bundle, const struct json_value *root, struct ar
     bundle->message = text_of(first, "message", arena);
 }
 
-static int parse(struct bundle *bundle, const char *data, size_t size, struct arena *arena, struct error *err)
+static int parse(struct bundle *bundle, int format, const char *data, size_t size, struct arena *arena,
+                 struct error *err)
 {
     const struct json_value *root;
     if (json_read(arena, data, size, &root, err))
         return -1;
     if (root->kind != JSON_OBJECT)
         return error_set(err, ERROR_FORMAT, "expected a JSON object");
+    if (format_check(json_number_of(root, "format", format), format, err))
+        return -1;
     take(bundle, root, arena);
     return 0;
 }
 
 int bundle_read(struct bundle *bundle, const struct folder *folder, struct arena *arena, struct error *err)
 {
-    const char *name = folder_has(folder, "finding.json") ? "finding.json" : "reduced.json";
+    bool whole = folder_has(folder, "finding.json");
+    const char *name = whole ? "finding.json" : "reduced.json";
     char *data = NULL;
     size_t size;
     *bundle = (struct bundle){"", "", "", "", "", "", "", "", "", "", "", ""};
@@ -51,7 +56,9 @@ int bundle_read(struct bundle *bundle, const struct folder *folder, struct arena
         return error_set(err, ERROR_NOT_FOUND, "%s/%s: there is no such file", folder->path, name);
     if (folder_read(folder, name, JSON_LIMIT, &data, &size, err))
         return -1;
-    int status = parse(bundle, data, size, arena, err) ? folder_prefix(folder, name, err) : 0;
+    int status = parse(bundle, whole ? FORMAT_BUNDLE : FORMAT_REPORT, data, size, arena, err)
+                     ? folder_prefix(folder, name, err)
+                     : 0;
     free(data);
     return status;
 }

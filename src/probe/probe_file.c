@@ -1,6 +1,7 @@
 #include "probe/probe_file.h"
 
 #include "base/file.h"
+#include "base/format.h"
 #include "base/json_read.h"
 #include "base/memory.h"
 #include "base/output.h"
@@ -10,8 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FORMAT = 2 }; /* 1 had the opsets to 21 */
 
 static void write_counts(struct json *json, const struct probe_counts *counts)
 {
@@ -100,7 +99,7 @@ void probe_write(const struct probe_result *result, struct json *json, const cha
 {
     struct probe_counts counts = probe_count_all(result);
     json_object(json, name);
-    json_int(json, "probe", FORMAT);
+    json_int(json, "probe", FORMAT_PROBE);
     json_string(json, "engine", result->engine);
     json_string(json, "name", result->name);
     json_string(json, "version", result->version);
@@ -235,7 +234,8 @@ int probe_parse(struct probe_result *result, const char *data, size_t size, stru
     result->engine = json_text_of(root, "engine");
     result->name = json_text_of(root, "name");
     result->version = json_text_of(root, "version");
-    if (json_number_of(root, "probe", 0) != FORMAT || json_number_of(root, "first_opset", 0) != OPSET_FIRST)
+    if (json_number_of(root, "probe", 0) != FORMAT_PROBE ||
+        json_number_of(root, "first_opset", 0) != OPSET_FIRST)
         return bad(err, "it has another format; run 'assay probe' again");
     if (!result->engine || !result->name || !operators || !read_seed(seed, &result->seed))
         return bad(err, "a member is missing");
