@@ -245,6 +245,7 @@ static int open_layers(struct work *work, struct error *err)
     work->ends = memory_zeroed(match->n_layers + 1, sizeof *work->ends);
     work->types = memory_zeroed(match->n_layers + 1, sizeof *work->types);
     work->contributions = memory_zeroed(match->n_layers + 1, sizeof *work->contributions);
+    work->weighed = memory_zeroed(match->n_layers + 1, sizeof *work->weighed);
     work->weights = memory_zeroed(match->n_weights + 1, sizeof *work->weights);
     work->constants = memory_zeroed(match->n_weights + 1, sizeof *work->constants);
     for (size_t i = 0; i < match->n_weights; i++)
@@ -543,6 +544,7 @@ static void close_work(struct work *work)
     free(work->weights);
     free(work->constants);
     free(work->contributions);
+    free(work->weighed);
     free(work->fronts);
     match_release(&work->match);
     pass_release(&work->other);

@@ -151,12 +151,14 @@ static double own_share(const struct against_layer *layer)
     return loss_share(&both);
 }
 
-/* Of layers that were tried their contribution, which is known to be large or not; others come first, those
- * with large errors. */
+/* Of layers that were tried their contribution, which is known to be large or not, but for errors that came
+ * with later samples, as what is clipped on some of them alone; others come first, those with large errors.
+ */
 static double interest(const struct work *work, size_t number)
 {
     const struct against_layer *layer = &work->layers[number];
-    return layer->tried ? work->contributions[number] / (double)layer->tried : 1 + own_share(layer);
+    double own = own_share(layer), grown = fmax(1, own / work->weighed[number]);
+    return layer->tried ? work->contributions[number] / (double)layer->tried * grown * grown : 1 + own;
 }
 
 static size_t next_layer(const struct work *work, const bool *done)
@@ -179,6 +181,7 @@ static int weigh_layer(struct work *work, size_t number, const struct value *inp
     tensor_release(&spoiled);
     work->contributions[number] += isnan(loss) ? INFINITY : loss;
     work->layers[number].tried++;
+    work->weighed[number] = own_share(&work->layers[number]);
     return status;
 }
 

@@ -27,6 +27,7 @@ struct work {
     size_t
         astray; /* constants that are further from OTHER's than the types explain in which they are stored */
     double *contributions;    /* sums over samples */
+    double *weighed;          /* the layers' own errors when they were last weighed */
     size_t n_fronts, *fronts; /* values of OTHER on which contributions are measured */
     struct runner *runner;
     struct handover handover;

@@ -228,6 +228,70 @@ static void the_node_that_loses_is_kept(void **state)
     model_free(other);
 }
 
+/* Many layers of which each loses a little on every sample, and one, "rare", in which numbers beyond 1 are
+ * clipped. rounded: by levels behind each. */
+static char *many_layers(bool rounded)
+{
+    struct str text;
+    str_init(&text);
+    str_printf(&text, "g (float[1,4] x) => (float[1,4] y) <float w = {1.25}%s> {",
+               rounded ? ", float s = {0.0625}, float t = {0.008}, int8 z = {0}" : "");
+    for (int i = 0; i < 20; i++)
+        str_printf(&text,
+                   rounded
+                       ? "m%d = Mul(x, w) q%d = QuantizeLinear(m%d, s, z) a%d = DequantizeLinear(q%d, s, z) "
+                       : "a%d = Mul(x, w) ",
+                   i, i, i, i, i);
+    str_add(&text, rounded ? "m = Mul(x, w) q = QuantizeLinear(m, t, z) rare = DequantizeLinear(q, t, z) "
+                           : "rare = Mul(x, w) ");
+    str_add(&text, "y = Sum(rare");
+    for (int i = 0; i < 20; i++)
+        str_printf(&text, ", a%d", i);
+    str_add(&text, ") }");
+    return str_detach(&text);
+}
+
+/* Numbers of 4 samples, of which the last alone has one that is clipped. */
+static void see_samples(struct inputs *inputs, const struct model *model)
+{
+    struct error err = {0};
+    double largest[4] = {0};
+    assert_int_equal(inputs_random(inputs, model, 4, 25, NULL, 0, &err), 0);
+    for (size_t i = 0; i < 4; i++) {
+        struct value *values;
+        assert_int_equal(inputs_get(inputs, i, &values, &err), 0);
+        for (size_t k = 0; k < 4; k++)
+            largest[i] = fmax(largest[i], 1.25 * fabs((double)tensor_get(&values[0].tensors[0], k)));
+        values_free(values, 1);
+        assert_int_equal(largest[i] > 1, i == 3);
+    }
+}
+
+/* What is clipped on a later sample alone is weighed there, whatever the first has shown. */
+static void what_later_samples_lose_is_weighed(void **state)
+{
+    (void)state;
+    struct against against;
+    struct scene scene;
+    struct inputs inputs;
+    struct error err = {0};
+    char *made = many_layers(true), *from = many_layers(false);
+    struct model *model = model_of_text(made), *other = model_of_text(from);
+    scene_open(&scene, LABELS("reference:round=on"));
+    see_samples(&inputs, model);
+    assert_int_equal(
+        against_run(&against, model, other, &inputs, &scene.panel, &(struct against_options){0}, &err), 0);
+    assert_string_equal(against.layers[0].value, "rare");
+    assert_true(against.layers[0].damaged && against.layers[0].share > 0.5);
+    against_release(&against);
+    inputs_release(&inputs);
+    scene_close(&scene);
+    model_free(model);
+    model_free(other);
+    free(made);
+    free(from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +304,7 @@ int main(void)
         cmocka_unit_test(another_operator_is_told),
         cmocka_unit_test(numbers_beyond_the_type_are_named),
         cmocka_unit_test(the_node_that_loses_is_kept),
+        cmocka_unit_test(what_later_samples_lose_is_weighed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
