@@ -67,6 +67,8 @@ static void hold(struct held *held, const struct bounded *reference, size_t i, s
     }
     held->compared++;
     double error = value == got || (isnan(value) && isnan(got)) ? 0 : (double)fabsl(value - got);
+    held->widest = fmax(held->widest, bound);
+    held->farthest = isfinite(error) ? fmax(held->farthest, error) : INFINITY;
     if (error <= bound && isfinite(error)) {
         held->error = fmax(held->error, error);
         held->beyond = fmax(held->beyond, error > 0 ? error / bound : 0);

@@ -7,9 +7,10 @@
 struct held {
     bool same_count;
     size_t compared, open;
-    size_t off;    /* beyond what rounding explains */
-    double error;  /* the largest, as a share of the largest number of the reference */
-    double beyond; /* the largest error over its bound; infinite where that is 0 */
+    size_t off;              /* beyond what rounding explains */
+    double error;            /* the largest, as a share of the largest number of the reference */
+    double beyond;           /* the largest error over its bound; infinite where that is 0 */
+    double farthest, widest; /* the largest error and the largest bound, as they are */
     struct held_element {
         size_t place; /* in the order of memory of the recording */
         long double expected, got;

@@ -17,7 +17,8 @@ enum way { WAY_WHOLE, WAY_TIGHT, WAY_ALONE, WAY_QUICK };
 struct pass {
     struct scene *scene;
     enum way way;
-    size_t compared; /* numbers, with WAY_QUICK */
+    bool wide;       /* bounds may be as wide as the error that they are to explain: they are of fewer bits */
+    size_t compared; /* numbers of values that speak for it, with WAY_QUICK */
 };
 
 void scene_init(struct scene *scene, const struct model *model, const struct dump *recording,
@@ -124,7 +125,8 @@ static int replace(const struct scene *scene, const struct scene_value *own, str
     return status;
 }
 
-/* Stops the run at the first value that the recording does not have so. */
+/* Stops the run at the first value that the recording does not have so. Other inputs explain no error that is
+ * smaller than what their own bounds allow. */
 static int compare(struct pass *pass, const struct scene_value *own, const struct bounded *value,
                    struct error *err)
 {
@@ -136,7 +138,8 @@ static int compare(struct pass *pass, const struct scene_value *own, const struc
         held = held_against(value, &own->got, own->turned ? &own->layout : NULL, rounded, true);
     if (own->have && !held_agrees(&held) && held_layout(value, &own->got, rounded, &axes))
         held = held_against(value, &own->got, &axes, rounded, true);
-    pass->compared += held.compared;
+    if (pass->wide || (own->held.off && held.widest < own->held.farthest))
+        pass->compared += held.compared;
     return held_agrees(&held) ? 0 : error_set(err, ERROR_INVALID, "not as recorded");
 }
 
@@ -177,7 +180,7 @@ static void values_release(struct bounded *values, size_t count)
 static int run(struct scene *scene, enum way way, bool loose, const struct value *data,
                enum precision precision, size_t *compared, struct error *err)
 {
-    struct pass pass = {.scene = scene, .way = way};
+    struct pass pass = {.scene = scene, .way = way, .wide = precision != scene->precision};
     struct evaluate_options options = {
         .loose = loose, .containers = true, .precision = precision, .given = see, .context = &pass};
     struct evaluator *evaluator;
@@ -242,9 +245,10 @@ static size_t node_values(const struct scene *scene, const char **names, size_t 
     return count;
 }
 
-static bool all_agree(struct scene *scene, const struct bounded *values, const size_t *numbers, size_t count)
+static bool all_agree(struct scene *scene, const struct bounded *values, const size_t *numbers, size_t count,
+                      bool wide)
 {
-    struct pass pass = {.scene = scene, .way = WAY_QUICK};
+    struct pass pass = {.scene = scene, .way = WAY_QUICK, .wide = wide};
     for (size_t k = 0; k < count; k++)
         if (compare(&pass, &scene->values[numbers[k]], &values[k], NULL))
             return false;
@@ -276,7 +280,7 @@ static bool agrees_within(struct scene *scene, const struct value *data, enum pr
 {
     size_t *numbers, count;
     struct bounded *values = values_by_trial(scene, data, precision, rough, &numbers, &count);
-    bool agrees = values && all_agree(scene, values, numbers, count);
+    bool agrees = values && all_agree(scene, values, numbers, count, rough || precision != scene->precision);
     values_release(values, values ? count : 0);
     free(numbers);
     return agrees;
