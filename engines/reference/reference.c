@@ -11,6 +11,7 @@
 
 #include "config.h"
 
+#include "base/heap.h"
 #include "engine/wire_bounds.h"
 #include "eval/gradient.h"
 #include "fault.h"
@@ -51,6 +52,8 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     if (strcmp(fault, "none") != 0 && !(reference->scene.fault = fault_find(fault)))
         return adapter_fail(call, ADAPTER_REJECTED, "no fault is called %s; see assay engines --faults",
                             fault);
+    if (!reference->scene.fault) /* what a fault does to memory shows best in new memory */
+        heap_keep_freed();
     struct fault_scene *scene = &reference->scene;
     int reload = adapter_choice(call, "reload");
     scene->optimised = strcmp(adapter_knob(call->adapter, "opt"), "all") == 0;

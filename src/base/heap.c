@@ -8,7 +8,7 @@ size_t __sanitizer_get_current_allocated_bytes(void);
 
 enum {
     BLOCK = 32 << 20, /* bytes: larger blocks are mapped and unmapped each time */
-    END = 64 << 20,   /* free bytes that may lie at the heap's end */
+    END = 256 << 20,  /* free bytes that may lie at the heap's end */
 };
 
 void heap_keep_freed(void)
