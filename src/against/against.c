@@ -353,7 +353,7 @@ static size_t count_tops(const struct tensor *base, const struct tensor *made, b
 {
     size_t length = base->shape.rank ? (size_t)base->shape.dims[base->shape.rank - 1] : 0, same = 0;
     *rows = 0;
-    if (length < 2 || !dtype_is_float(base->type) || made->count != base->count)
+    if (length < 2 || base->count == 0 || !dtype_is_float(base->type) || made->count != base->count)
         return 0;
     if (!classes && length < CLASSES_LEAST && !adds_up_to_one(base, 0, length))
         return 0;

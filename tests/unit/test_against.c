@@ -197,6 +197,29 @@ static void numbers_beyond_the_type_are_named(void **state)
     model_free(other);
 }
 
+/* No row has a largest element. */
+static void an_output_may_be_empty(void **state)
+{
+    static const char text[] = "g (float[2,3] x) => (float[0,3] y)"
+                               "<int64[1] zero = {0}> { y = Slice(x, zero, zero, zero) }";
+    struct against against;
+    struct scene scene;
+    struct inputs inputs;
+    struct error err = {0};
+    struct model *model = model_of_text(text), *other = model_of_text(text);
+    (void)state;
+    scene_open(&scene, LABELS("reference:round=on"));
+    assert_int_equal(inputs_random(&inputs, model, 2, 1, NULL, 0, &err), 0);
+    if (against_run(&against, model, other, &inputs, &scene.panel, &(struct against_options){0}, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(against.rows, 0);
+    against_release(&against);
+    inputs_release(&inputs);
+    scene_close(&scene);
+    model_free(model);
+    model_free(other);
+}
+
 /* Its weights in float32 again, the one node that has any brings the loss to nothing. */
 static void the_node_that_loses_is_kept(void **state)
 {
@@ -303,6 +326,7 @@ int main(void)
         cmocka_unit_test(renamed_values_are_found),
         cmocka_unit_test(another_operator_is_told),
         cmocka_unit_test(numbers_beyond_the_type_are_named),
+        cmocka_unit_test(an_output_may_be_empty),
         cmocka_unit_test(the_node_that_loses_is_kept),
         cmocka_unit_test(what_later_samples_lose_is_weighed),
     };
