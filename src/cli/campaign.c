@@ -23,6 +23,7 @@
 struct settings {
     struct common common;
     long long port, count;
+    const char *token;
 };
 
 /* What a word of the command does. */
@@ -394,7 +395,10 @@ static int run_serve(const struct request *request, struct error *err)
         return error_set(err, ERROR_USAGE, "--port takes 0 to 65535, not %lld", request->settings->port);
     int status = names_read(&names, request->url, err); /* a wrong address is told at once */
     names_release(&names);
-    if (status || http_token_draw(token, err) || http_server_open(&server, &port, err))
+    const char *kept = request->settings->token;
+    if (!status)
+        status = kept ? http_token_keep(token, kept, err) : http_token_draw(token, err);
+    if (status || http_server_open(&server, &port, err))
         return -1;
     campaign_site_init(&site, request->url);
     interrupt_block();
@@ -475,6 +479,9 @@ static const struct cli_option options[] = {
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count), "top: end after N screens"},
     {0, "port", OPTION_COUNT, "N", offsetof(struct settings, port),
      "serve: the port on 127.0.0.1 (default 8642; 0: any that is free)"},
+    {0, "token", OPTION_TEXT, "FILE", offsetof(struct settings, token),
+     "serve: the token in the address is that of FILE, which nobody else may read; it is drawn where there "
+     "is no such file"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "list, status: how the result is written"},
 };
@@ -503,12 +510,14 @@ const struct command command_campaign = {
         "usually take, lost when its lease has run out (another worker takes the range), and idle for a\n"
         "minute after it returned one. The page is served on loopback alone, at an address with a token "
         "that\n"
-        "is drawn anew each time, so that no other user of the machine and no other website reads it; from\n"
-        "another machine, use 'ssh -L 8642:localhost:8642 HOST'.\n",
+        "is drawn anew each time (or kept, --token), so that no other user of the machine and no other\n"
+        "website reads it; from another machine, use 'ssh -L 8642:localhost:8642 HOST'. Below the token,\n"
+        "/metrics has the figures for Prometheus, and /healthz says whether the database answers.\n",
     .examples = "  assay campaign init postgresql://db.example/assay night\n"
                 "  assay campaign status postgresql://db.example/assay night\n"
                 "  assay campaign top service=assay\n"
                 "  assay campaign serve service=assay --port 8080\n"
+                "  assay campaign serve service=assay --token ~/.assay-token\n"
                 "  assay campaign stop service=assay night\n"
                 "  assay campaign export service=assay night -o night && assay findings night\n",
     .options = options,

@@ -2,15 +2,18 @@
 
 #include "base/clock.h"
 #include "base/markup.h"
+#include "base/memory.h"
 #include "base/output.h"
 #include "findings/campaign_view.h"
+#include "report/campaign_metrics.h"
 #include "report/campaign_report.h"
 #include "report/page.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_FINDINGS = 200 };
+enum { SHOWN_FINDINGS = 200, MEASURED_CAMPAIGNS = 100 };
 static const double FRESH_SECONDS = 1;
 
 static const char page_html[] =
@@ -246,6 +249,54 @@ static void answer_live(struct campaign_site *site, const char *campaign, const 
     }
 }
 
+struct measured {
+    const char *url;
+    size_t count;
+    struct campaign_view views[MEASURED_CAMPAIGNS];
+};
+
+static int measure_campaign(void *context, const struct campaign_entry *entry, struct error *err)
+{
+    struct measured *measured = context;
+    return measured->count == MEASURED_CAMPAIGNS
+               ? 0
+               : campaign_view_read(&measured->views[measured->count++], measured->url, entry->name, err);
+}
+
+/* Of the first campaigns, by age. Where the database does not answer, nothing is told: what was measured
+ * before is no news. */
+static void answer_metrics(const struct campaign_site *site, struct http_answer *answer)
+{
+    struct measured *measured = memory_zeroed(1, sizeof *measured);
+    struct error err = {0};
+    double begin = clock_seconds();
+    measured->url = site->url;
+    if (campaign_visit(site->url, measure_campaign, measured, &err)) {
+        refuse_error(answer, &err);
+    } else {
+        give(answer, "text/plain; version=0.0.4; charset=utf-8", NULL, "");
+        campaign_metrics(&answer->body, measured->views, measured->count, clock_seconds() - begin);
+    }
+    for (size_t i = 0; i < measured->count; i++)
+        campaign_view_release(&measured->views[i]);
+    free(measured);
+}
+
+static int see_campaign(void *context, const struct campaign_entry *entry, struct error *err)
+{
+    (void)context, (void)entry, (void)err;
+    return 0;
+}
+
+static void answer_health(const struct campaign_site *site, struct http_answer *answer)
+{
+    struct error err = {0};
+    if (campaign_visit(site->url, see_campaign, NULL, &err))
+        refuse_error(answer, &err);
+    else
+        give(answer, "text/plain; charset=utf-8", NULL, "ok\n");
+}
+
 /* Takes the name before the next slash. False when there is no slash, or it is not plain. */
 static bool take_name(const char **rest, char name[HTTP_PATH_LIMIT], bool (*is_plain)(const char *))
 {
@@ -269,6 +320,10 @@ void campaign_site_answer(void *context, const struct http_request *request, str
         give(answer, "text/css; charset=utf-8", NULL, page_style());
     else if (text_equal(rest, "page.js"))
         give(answer, "text/javascript; charset=utf-8", NULL, page_js);
+    else if (text_equal(rest, "metrics"))
+        answer_metrics(site, answer);
+    else if (text_equal(rest, "healthz"))
+        answer_health(site, answer);
     else if (!take_name(&rest, campaign, campaign_name_is_plain))
         refuse(answer, HTTP_NOT_FOUND, "There is no such page; / lists the campaigns.");
     else if (!*rest || text_equal(rest, "events") || text_equal(rest, "status.json"))

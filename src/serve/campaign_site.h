@@ -4,6 +4,8 @@
  * below the server's token.
  *
  *     /                         the campaigns; the page itself when there is only one
+ *     /metrics                  figures of all campaigns, for Prometheus
+ *     /healthz                  "ok" while the database answers
  *     /NAME/                    one campaign, live
  *     /NAME/events              its status as server-sent events
  *     /NAME/status.json         its status once (docs/json.md)

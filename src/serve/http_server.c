@@ -2,6 +2,7 @@
 #include "serve/http_server.h"
 
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LISTENERS = 2, BACKLOG_LIMIT = 4 << 20, NAP_MS = 200 };
@@ -329,6 +331,52 @@ int http_token_draw(char token[HTTP_TOKEN], struct error *err)
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(token + 2 * i, 3, "%02x", bytes[i]);
     return 0;
+}
+
+static int write_token(const char *token, const char *path, struct error *err)
+{
+    mode_t before = umask(077);
+    int status = folder_write(USERS_PATH, path, token, strlen(token), err);
+    umask(before);
+    return status;
+}
+
+/* From an open file; errors are without its name. */
+static int read_token(char token[HTTP_TOKEN], int fd, struct error *err)
+{
+    char line[HTTP_TOKEN + 2];
+    struct stat file;
+    ssize_t got = read(fd, line, sizeof line);
+    if (got < 0 || fstat(fd, &file))
+        return error_errno(err, "cannot be read");
+    if (file.st_mode & (S_IRWXG | S_IRWXO))
+        return error_set(err, ERROR_FORMAT, "others may read it; 'chmod 600' mends that");
+    size_t length = (size_t)got;
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+        length--;
+    bool fits = length == HTTP_TOKEN - 1;
+    for (size_t i = 0; i < length && fits; i++)
+        fits = strchr("0123456789abcdef", line[i]) && line[i];
+    if (!fits)
+        return error_set(
+            err, ERROR_FORMAT,
+            "it holds no token, which is %d hexadecimal digits; where there is no file, one is drawn",
+            HTTP_TOKEN - 1);
+    memcpy(token, line, length);
+    token[length] = '\0';
+    return 0;
+}
+
+int http_token_keep(char token[HTTP_TOKEN], const char *path, struct error *err)
+{
+    if (folder_look(USERS_PATH, path) == ENTRY_NONE)
+        return http_token_draw(token, err) || write_token(token, path, err) ? -1 : 0;
+    int fd = folder_open_file(USERS_PATH, path, err);
+    if (fd < 0)
+        return -1;
+    int status = read_token(token, fd, err) ? folder_prefix(USERS_PATH, path, err) : 0;
+    close(fd);
+    return status;
 }
 
 static int listen_on(const struct sockaddr *address, socklen_t size)

@@ -44,6 +44,10 @@ struct http_site {
 /* Draws 128 bits as hexadecimal digits. */
 int http_token_draw(char token[HTTP_TOKEN], struct error *err);
 
+/* Reads the token from the user's file, which nobody else may read, or draws one and writes it there. For
+ * addresses that stay the same. */
+int http_token_keep(char token[HTTP_TOKEN], const char *path, struct error *err);
+
 struct http_server;
 
 /* Begins to listen on 127.0.0.1 and, where there is IPv6, on ::1. *port: 0 means any, which is put there. */
