@@ -89,8 +89,6 @@ static const char *by_cause(int cause)
 /* A limit that the user can raise is named in the message with its option. */
 static const char *by_option(const char *message)
 {
-    if (strstr(message, "with --memory") || strstr(message, "it takes a machine"))
-        return NULL; /* it is said */
     if (strstr(message, "(--memory)"))
         return "Choose something smaller, or allow more with --memory.";
     if (strstr(message, "(--deadline)"))

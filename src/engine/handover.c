@@ -62,16 +62,18 @@ static void show_files(struct handover *handover, struct pool *pool, const struc
 int handover_fits(size_t model, size_t limit, size_t machine, struct error *err)
 {
     const double gb = 1e9;
-    if (model <= limit && model <= machine)
-        return 0;
-    return error_set(err, ERROR_LIMIT,
-                     "with its weights the model has %.2f GB, which an engine takes at least; it may take "
-                     "%.2f GB (--memory), "
-                     "and this machine has %.2f GB: %s",
-                     (double)model / gb, (double)limit / gb, (double)machine / gb,
-                     model > machine
-                         ? "raising the limit does not help here, it takes a machine with more memory"
-                         : "raise the limit with --memory");
+    if (model > machine)
+        return error_set(err, ERROR_LIMIT,
+                         "with its weights the model has %.2f GB, which an engine takes at least, and this "
+                         "machine has %.2f GB of memory",
+                         (double)model / gb, (double)machine / gb);
+    if (model > limit)
+        return error_set(
+            err, ERROR_LIMIT,
+            "with its weights the model has %.2f GB, which an engine takes at least; it may take "
+            "%.2f GB (--memory), and this machine has %.2f GB",
+            (double)model / gb, (double)limit / gb, (double)machine / gb);
+    return 0;
 }
 
 static size_t machine_memory(void)

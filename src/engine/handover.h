@@ -32,7 +32,7 @@ struct handover {
     struct pool_view *view;
 };
 
-/* Fails with ERROR_LIMIT, and says what would help, when a model of so many bytes is larger than an engine's
+/* Fails with ERROR_LIMIT, and says which one it is, when a model of so many bytes is larger than an engine's
  * limit or than the memory of the machine. */
 int handover_fits(size_t model, size_t limit, size_t machine, struct error *err);
 

@@ -20,6 +20,13 @@ static void add_head(struct str *out, const char *name, const char *type, const 
     str_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+/* Begins a line, whose labels may go on. */
+static void begin_line(struct str *out, const char *name, const struct campaign_view *view)
+{
+    str_printf(out, "%s{", name);
+    add_label(out, "campaign", view->name);
+}
+
 /* Of a campaign: one number, and none where it does not apply. */
 struct figure {
     const char *name, *type, *help;
@@ -100,8 +107,7 @@ static void add_figure(struct str *out, const struct figure *figure, const struc
         double value = figure->value(&views[i]);
         if (value < 0)
             continue;
-        str_printf(out, "%s{", figure->name);
-        add_label(out, "campaign", views[i].name);
+        begin_line(out, figure->name, &views[i]);
         str_printf(out, "} %.17g\n", value);
     }
 }
@@ -112,8 +118,7 @@ static void add_workers(struct str *out, const struct campaign_view *views, size
     add_head(out, name, "gauge", "Workers by what they do: alive has a lease, lost let it run out.");
     for (size_t i = 0; i < count; i++)
         for (int state = 0; state < WORKER_STATES; state++) {
-            str_printf(out, "%s{", name);
-            add_label(out, "campaign", views[i].name);
+            begin_line(out, name, &views[i]);
             str_add(out, ",");
             add_label(out, "state", worker_state_word(state));
             str_printf(out, "} %zu\n", views[i].states[state]);
@@ -123,8 +128,7 @@ static void add_workers(struct str *out, const struct campaign_view *views, size
 static void add_group(struct str *out, const char *name, const struct campaign_view *view,
                       const struct campaign_group *group, const char *known, size_t value)
 {
-    str_printf(out, "%s{", name);
-    add_label(out, "campaign", view->name);
+    begin_line(out, name, view);
     str_add(out, ",");
     add_label(out, "engine", group->engine);
     str_add(out, ",");
