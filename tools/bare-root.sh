@@ -54,6 +54,21 @@ make_root() {
   touch "$root/.ready"
 }
 
+# kept_root SUITE ROOT NAME [PACKAGE...]: the same, unpacked from the data folder's bare-roots/SUITENAME.tar, where it is kept.
+kept_root() {
+  local suite=$1 root=$2 cache=${ASSAY_DATA:-$HOME/.local/share/assay}/bare-roots/$1$3.tar
+  shift 3
+  mkdir -p "$(dirname "$cache")"
+  if [ ! -e "$cache" ]; then
+    make_root "$suite" "$root" "$@" || return
+    tar -C "$root" -cf "$cache.new" .
+    mv "$cache.new" "$cache"
+  else
+    mkdir -p "$root"
+    tar -C "$root" -xf "$cache"
+  fi
+}
+
 # inside ROOT COMMAND: in /root below the root, in namespaces of its own.
 inside() {
   local root=$1

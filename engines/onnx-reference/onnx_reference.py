@@ -9,9 +9,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from assay_adapter import OTHER_TYPES, Engine, Tensor, Unsupported, serve  # noqa: E402
 
 import numpy as np  # noqa: E402
-import onnx  # noqa: E402
-from onnx.reference import ReferenceEvaluator  # noqa: E402
-from onnx.reference.op_run import RuntimeContextError, RuntimeImplementationError  # noqa: E402
+try:
+    import onnx  # noqa: E402
+    from onnx.reference import ReferenceEvaluator  # noqa: E402
+    from onnx.reference.op_run import RuntimeContextError, RuntimeImplementationError  # noqa: E402
+except ImportError:
+    sys.exit("no release; tools/fetch-root trixie onnx-reference")
 
 TYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_,
          10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64}

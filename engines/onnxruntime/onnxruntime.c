@@ -31,6 +31,9 @@ static const char passes[] =
     "MatMulScaleFusion+MatMulActivationFusion+MatMulNBitsFusion+SliceConcatToSpaceToDepthFusion+"
     "NchwcTransformer+NhwcTransformer";
 
+#define STRING_OF(text) #text
+#define STRING(name) STRING_OF(name)
+
 /* The registry's choice, or the system's library. */
 static void *open_library(struct adapter_call *call)
 {
@@ -41,8 +44,12 @@ static void *open_library(struct adapter_call *call)
             adapter_fail(call, ADAPTER_FAILED, "%s", dlerror());
         return library;
     }
-    void *library = dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
-    library = library ? library : dlopen("libonnxruntime.so", RTLD_NOW | RTLD_LOCAL);
+    /* As its makers, as headers of Debian, and as Debian's libraries name it: those by the release. */
+    static const char *const names[] = {"libonnxruntime.so.1", "libonnxruntime.so",
+                                        "libonnxruntime.so.1." STRING(ORT_API_VERSION)};
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         adapter_fail(call, ADAPTER_FAILED,
                      "no ONNX Runtime is installed: 'assay fetch onnxruntime' brings one");

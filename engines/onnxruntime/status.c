@@ -3,34 +3,19 @@
 
 #include <string.h>
 
-/*
- * What a release says of operators, types and opsets newer than itself, and kernels of forms that they leave
- * out; stable since 1.10. Kernels say it when they are made or when they run, often through an assertion.
- */
+#define LACKING(text) text,
+#define LACKING_FORM(text)
 static const char *const lacking[] = {
-    "Could not find an implementation",
-    "is not a registered function/op",
-    "No Op registered for",
-    "support for models stamped with official released",
-    "Unsupported model IR version",
-    "Unknown model file format version",
-    "NOT_IMPLEMENTED",
-    "not implemented",
-    "only implemented",
-    "upported", /* "unsupported", "only 4-D tensor is supported", "not currently registered or supported" */
-    "upports",  /* "only supports ..." */
-    "does not support",
-    "only support",                                    /* "mode only support 2-D inputs" */
-    "fallback to CPU EP has been explicitly disabled", /* the knob fallback=off */
-    "Provider type for", /* "... X node with name '' is not set": neither a device nor the CPU has it */
-    "layout_ == 0 was false",
-    "is expected to have four dimensions corresponding to", /* MeanVarianceNormalization of other ranks */
-    NULL,
-};
+#include "lacking.inc"
+    NULL};
+#undef LACKING
+#undef LACKING_FORM
 
-/* Its own operators have one version for ever: a release that lacks an input or an attribute of the newest
- * form calls the model invalid. */
-static const char *const lacking_form[] = {"not in range [min=", "Unrecognized attribute", NULL};
+#define LACKING(text)
+#define LACKING_FORM(text) text,
+static const char *const lacking_form[] = {
+#include "lacking.inc"
+    NULL};
 
 static bool lacks(const char *message)
 {

@@ -6,27 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * What a release says of operators and forms that it lacks. Its importer speaks through assertions: those
- * that want an operand among the constants, or a tensor where there is a sequence, name a missing form too.
- */
+#define LACKING(text) text,
 static const char *const lacking[] = {
-    "Can't create layer",
-    "Can't parse",
-    "upported", /* "unsupported", "is not supported", "only 4D inputs supported" */
-    "upports",  /* "supports only positive odd values" */
-    " support ",
-    " allowed", /* "only 1 batch dimension is allowed" */
-    "not implemented",
-    "_MAX_DIMS",
-    "not found in const blobs",
-    "constBlobs.find(",
-    "constBlobs.count(",
-    "const_id.size() ==",
-    "isConstArg(",
-    "(bool)layer in function 'runLayer'", /* folds a constant with a layer that it has not */
-    "layer_id.find(node_proto.input(i)) == layer_id.end()",
-    "typeProto.has_tensor_type()",
+#include "lacking.inc"
     NULL,
 };
 

@@ -17,6 +17,7 @@
 #include "fault.h"
 #include "fault_memory.h"
 #include "graph.h"
+#include "one_value.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,12 +29,13 @@ struct reference {
     struct adapter_graph graph;
     struct evaluator *exact, *rounded; /* made when first needed */
     struct fault_scene scene;
-    char *disturbed; /* node name, or NULL */
-    size_t element;  /* of that node's first output; or a head, in which HOW says what is spoilt */
-    const char *how; /* NULL: a single element */
-    double share;    /* of the output's largest value, by which that one is moved; 0: by a relative 1e-3 */
-    bool open;       /* some value of the last run is */
-    bool narrow;     /* its bounds are narrower than they were without call->narrow */
+    struct one_value one_value; /* `op` is "" when none is planted */
+    char *disturbed;            /* node name, or NULL */
+    size_t element;             /* of that node's first output; or a head, in which HOW says what is spoilt */
+    const char *how;            /* NULL: a single element */
+    double share; /* of the output's largest value, by which that one is moved; 0: by a relative 1e-3 */
+    bool open;    /* some value of the last run is */
+    bool narrow;  /* its bounds are narrower than they were without call->narrow */
 };
 
 static bool on(const struct adapter_call *call, const char *knob)
@@ -52,6 +54,10 @@ static int start(struct adapter_call *call, void **engine, struct str *version)
     if (strcmp(fault, "none") != 0 && !(reference->scene.fault = fault_find(fault)))
         return adapter_fail(call, ADAPTER_REJECTED, "no fault is called %s; see assay engines --faults",
                             fault);
+    const char *one = adapter_knob(call->adapter, "one-value");
+    if (strcmp(one, "none") != 0 && !one_value_read(&reference->one_value, one))
+        return adapter_fail(call, ADAPTER_REJECTED,
+                            "one-value=%s is not OP:TYPE:PATTERN:HOW, such as Sqrt:float16:15361:3", one);
     if (!reference->scene.fault) /* what a fault does to memory shows best in new memory */
         heap_keep_freed();
     struct fault_scene *scene = &reference->scene;
@@ -158,6 +164,9 @@ static int make_evaluator(struct reference *reference, bool bounds, struct evalu
         options.hook = fault_hook;
         options.gradient_hook = fault_gradient_hook;
         options.context = &reference->scene;
+    } else if (*reference->one_value.op) {
+        options.hook = one_value_hook;
+        options.context = &reference->one_value;
     } else if (reference->disturbed) {
         options.hook = disturb_hook;
         options.context = reference;
@@ -228,7 +237,8 @@ static struct evaluator *evaluator_for(struct adapter_call *call, bool bounds, b
         error_set(err, ERROR_USAGE, "no model is loaded");
         return NULL;
     }
-    *exact = bounds && !reference->scene.fault && !on(call, "disturb") && !on(call, "round");
+    *exact = bounds && !reference->scene.fault && !*reference->one_value.op && !on(call, "disturb") &&
+             !on(call, "round");
     struct evaluator **evaluator = *exact ? &reference->exact : &reference->rounded;
     reference->open = reference->narrow = false;
     if (make_evaluator(reference, *exact, evaluator, err))
@@ -345,6 +355,14 @@ int main(int argc, char **argv)
          .values = "on|off",
          .value = "off",
          .help = "round every value and give no bounds, as engines do",
+         .kind = KNOB_KERNELS},
+        {.name = "one-value",
+         .values = "none|NAME",
+         .value = "none",
+         .help = "NAME is OP:TYPE:PATTERN:HOW: OP gives another result for one value of TYPE, the one with "
+                 "the bits PATTERN (a number; two "
+                 "with _ between for two operands): HOW is far, or so many steps of the type outside the "
+                 "bounds",
          .kind = KNOB_KERNELS},
         {.name = "disturb",
          .values = "on|off",

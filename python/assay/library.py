@@ -8,7 +8,7 @@ import threading
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import List, Optional
 
-FILE = "libassay.so.0"
+FILE = "libassay.so.1"
 
 # enum assay_status
 STATUSES = ("ok", "no memory", "io", "format", "limit", "unsupported", "invalid", "not found", "usage", "cancelled",

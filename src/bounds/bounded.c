@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/wide.h"
 
 #include <float.h>
 #include <math.h>
@@ -399,7 +400,7 @@ static double underflow_error(enum dtype type, const struct dtype_precision *p)
 
 long double bounded_reference_share(enum dtype type)
 {
-    return 8 * 0x1p-64L / dtype_precision(type).unit;
+    return 8 * WIDE_UNIT / dtype_precision(type).unit;
 }
 
 /* The bounds of a number with a finite error before it was rounded. */
@@ -642,7 +643,7 @@ void bounded_put_range(struct bounded *b, size_t i, long double value, long doub
     /* The ends of the range and their distance are rounded sums: the bound is widened so that an element at
      * an end is inside. */
     if (reach > 0 && dtype_is_float(b->type))
-        reach = (double)(reach * (1 + 0x1p-52L) + 0x1p-61L * fabsl(value));
+        reach = (double)(reach * (1 + 0x1p-52L) + 8 * WIDE_UNIT * fabsl(value));
     b->value[i] = dtype_is_float(b->type) ? value : value + 0.0L; /* integers have no -0 */
     set_bounds(b, i, reach, isinf(reach) ? 0 : reach);
 }

@@ -1,9 +1,9 @@
 /*
  * Values with error bounds: what the reference computes with.
  *
- * `value` is the result of real arithmetic on the exact inputs, in long double: its 64-bit mantissa holds
- * every int64 and uint64, and is wider than float64, so one storage serves all element types. With it, for
- * the model's own type:
+ * `value` is the result of real arithmetic on the exact inputs, in long double (base/wide.h), which holds
+ * every int64 and uint64 and is wider than float64, so one storage serves all element types. With it, for the
+ * model's own type:
  *
  * - `hard`: the largest deviation from `value` that any correct implementation can show, whatever its order
  *   of summation, use of FMA, blocking or library functions;

@@ -1,6 +1,7 @@
 #include "bounds/contract.h"
 
 #include "base/limits.h"
+#include "base/wide.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -40,7 +41,7 @@ struct operand operand_of(const struct bounded *b)
     for (size_t i = 0; i < b->count && !b->hard; i++) {
         long double size = fabsl(b->value[i]);
         o.largest = size > o.largest ? size : o.largest;
-        o.finite &= size <= LDBL_MAX;
+        o.finite &= size <= WIDE_HIGHEST;
         if (o.integral)
             o.integral = size == rintl(size);
     }
@@ -417,10 +418,37 @@ static void sum_products(const struct contraction *c, struct tally *t, size_t i,
     *t = (struct tally){.value = value, .squares = squares, .up = up / 2, .down = down / 2};
 }
 
-static struct number sum_one(const struct contraction *c, size_t i, size_t j, bool exact)
+/* The rows of A and the columns of B as pairs of doubles, k of each one behind the other, where sums of these
+ * take less than those of long double; NULL: they do not. */
+struct pairs {
+    struct wide_pair *a, *b;
+};
+
+/* What sum_products does, in pairs. Terms of either sign have a sum of their own: a small one would be lost
+ * beside a large one. */
+static void sum_pairs(const struct contraction *c, const struct pairs *pairs, struct tally *t, size_t i,
+                      size_t j)
+{
+    struct wide_pair sums[2] = {0}; /* of those that are positive, and of the others */
+    double squares = 0;
+    const struct wide_pair *a = pairs->a + i * c->k, *b = pairs->b + j * c->k;
+    for (size_t k = 0; k < c->k; k++) {
+        struct wide_pair product = wide_pair_product(a[k], b[k]);
+        wide_pair_add(&sums[product.high < 0], product);
+        squares += product.high * product.high;
+    }
+    long double up = wide_join(sums[0]), down = -wide_join(sums[1]);
+    *t = (struct tally){.value = up - down, .squares = squares, .up = up, .down = down};
+}
+
+static struct number sum_one(const struct contraction *c, const struct pairs *pairs, size_t i, size_t j,
+                             bool exact)
 {
     struct tally t = {0};
-    sum_products(c, &t, i, j);
+    if (WIDE_IN_SOFTWARE && pairs->a)
+        sum_pairs(c, pairs, &t, i, j);
+    else
+        sum_products(c, &t, i, j);
     if (c->a.of->hard && c->b.of->hard)
         inherit_both(c, &t, i, j);
     else if (c->a.of->hard || c->b.of->hard)
@@ -431,11 +459,11 @@ static struct number sum_one(const struct contraction *c, size_t i, size_t j, bo
     return follow(c, i, j, sum, t.up + t.inherited, t.down + t.inherited, exact);
 }
 
-static void contract_loops(const struct contraction *c, bool exact)
+static void contract_loops(const struct contraction *c, const struct pairs *pairs, bool exact)
 {
     for (size_t i = 0; i < c->m; i++)
         for (size_t j = 0; j < c->n && !limits_late(c->k); j++)
-            c->sink(c->context, i, j, sum_one(c, i, j, exact));
+            c->sink(c->context, i, j, sum_one(c, pairs, i, j, exact));
 }
 
 /*
@@ -800,16 +828,57 @@ static int read_operand(struct operand *read, const struct operand *o, long doub
     return 0;
 }
 
+/* False also where an element is not for pairs: long double does it then. */
+static bool split(struct wide_pair *pair, long double value)
+{
+    *pair = wide_split(value);
+    return wide_pair_holds(value);
+}
+
+static bool split_operands(struct pairs *pairs, const struct contraction *c)
+{
+    bool held = true;
+    for (size_t i = 0; i < c->m; i++)
+        for (size_t k = 0; k < c->k && held; k++)
+            held = split(&pairs->a[i * c->k + k], value_at(c->a.of, at_a(c, i, k)));
+    for (size_t j = 0; j < c->n; j++)
+        for (size_t k = 0; k < c->k && held; k++)
+            held = split(&pairs->b[j * c->k + k], value_at(c->b.of, at_b(c, k, j)));
+    return held;
+}
+
+static void pairs_release(struct pairs *pairs)
+{
+    free(pairs->a);
+    free(pairs->b);
+    *pairs = (struct pairs){0};
+}
+
+static void make_pairs(struct pairs *pairs, const struct contraction *c)
+{
+    *pairs = (struct pairs){0};
+    if (!WIDE_IN_SOFTWARE || c->m == 0 || c->n == 0 || c->k == 0)
+        return;
+    pairs->a = calloc(c->m, c->k * sizeof *pairs->a);
+    pairs->b = calloc(c->n, c->k * sizeof *pairs->b);
+    if (!pairs->a || !pairs->b || !split_operands(pairs, c))
+        pairs_release(pairs);
+}
+
 static int contract_small(const struct contraction *c, bool exact, struct error *err)
 {
     struct contraction read = *c;
+    struct pairs pairs;
     struct operand a, b;
     long double *of_a = NULL, *of_b = NULL;
     int result = read_operand(&a, c->a.of, &of_a, err) || read_operand(&b, c->b.of, &of_b, err) ? -1 : 0;
     read.a.of = &a;
     read.b.of = &b;
-    if (!result)
-        contract_loops(&read, exact);
+    if (!result) {
+        make_pairs(&pairs, &read);
+        contract_loops(&read, &pairs, exact);
+        pairs_release(&pairs);
+    }
     free(of_a);
     free(of_b);
     return result;

@@ -63,6 +63,10 @@ static char *describe(const struct fuzz_options *options)
                    s->rules.rules ? s->rules.rules : "all", s->rules_share, s->rules_depth);
     if (s->method)
         str_printf(&text, ", method %s", s->method);
+    if (options->sweep)
+        str_add(&text, ", exhaustive");
+    if (options->sweep && options->sweep->of)
+        str_printf(&text, ", shard %zu of %zu", options->sweep->shard, options->sweep->of);
     recipe_options(&text, &s->generate);
     char *detached = str_detach(&text);
     str_release(&text);
@@ -190,7 +194,7 @@ static int make_next(void *context, struct test_case **test, void **user, struct
 {
     struct fuzz *fuzz = context;
     struct fuzz_state *state = &fuzz->state;
-    uint64_t most = fuzz->source.kind->bred ? 0 : fuzz->options->count;
+    uint64_t most = fuzz->source.kind->bred ? 0 : fuzz->count;
     size_t number = fuzz->next;
     struct error why = {0};
     if (fuzz->stop || fuzz->lost || number == fuzz->range.count || (most && state->first + number >= most))
@@ -284,7 +288,7 @@ static int begin_range(struct fuzz *fuzz, struct error *err)
 static bool is_over(const struct fuzz *fuzz)
 {
     const struct case_source *source = &fuzz->source;
-    uint64_t most = fuzz->options->count, made = source->kind->bred ? fuzz->status->cases : fuzz->state.first;
+    uint64_t most = fuzz->count, made = source->kind->bred ? fuzz->status->cases : fuzz->state.first;
     if (fuzz->sharing)
         return fuzz->over;
     if (fuzz->range.sequel)
@@ -424,6 +428,21 @@ static int open_folder(struct fuzz *fuzz, struct error *err)
                : 0;
 }
 
+/* Sweeps leave out what all engines lack. They are finite: so is the campaign, whatever its limit. */
+static int open_sweep(struct fuzz *fuzz, struct error *err)
+{
+    struct generate_options generate = fuzz->options->source.generate;
+    uint64_t count;
+    generate.lacks = fuzz->probe.all_lack ? probe_lacks_any : NULL;
+    generate.lacks_context = fuzz->probe.all_lack;
+    if (sweep_source_new(&fuzz->source, fuzz->options->sweep, fuzz->options->source.seed, &generate, &count,
+                         err))
+        return -1;
+    if (!fuzz->count || fuzz->count > count)
+        fuzz->count = count;
+    return 0;
+}
+
 static int open_campaign(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
@@ -450,6 +469,8 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
     source.n_engines = fuzz->probe.n_engines;
     source.lacks = (const struct probe_support *const *)fuzz->probe.lacks;
     source.all_lack = fuzz->probe.all_lack;
+    if (o->sweep)
+        return open_sweep(fuzz, err);
     if (source.rules_share > 0)
         choose_rules(fuzz, &source.rules);
     struct fuzz_source *made;
@@ -503,7 +524,11 @@ static void open_rough_trials(struct fuzz *fuzz, struct trial_options options)
 
 static int run_fuzz(const struct fuzz_options *options, struct fuzz_status *status, struct error *err)
 {
-    struct fuzz fuzz = {.options = options, .status = status, .started = clock_seconds(), .lock = -1};
+    struct fuzz fuzz = {.options = options,
+                        .status = status,
+                        .count = options->count,
+                        .started = clock_seconds(),
+                        .lock = -1};
     struct trial_options trials = {.panel = options->panel, .settle = true, .registry = options->registry};
     arena_init(&fuzz.arena);
     *status = (struct fuzz_status){0};

@@ -18,6 +18,7 @@
 #define CAMPAIGN_FUZZ_H
 
 #include "campaign/fuzz_source.h"
+#include "campaign/sweep_source.h"
 #include "engine/panel.h"
 #include "findings/bundle.h"
 #include "findings/store.h"
@@ -121,6 +122,7 @@ struct fuzz_options {
     const struct fuzz_shared_options
         *shared;                       /* take part in a campaign of many workers; then there is no folder */
     struct fuzz_source_options source; /* fuzz_run fills in what engines lack, and their knobs for rules */
+    const struct sweep_options *sweep; /* all values instead of drawn ones; NULL: do not */
     const struct search_source_options *search; /* breed cases instead of those of `source`; NULL: do not */
     double seconds;                             /* of this start; 0: no limit */
     uint64_t count;                             /* cases of the campaign; 0: no limit */

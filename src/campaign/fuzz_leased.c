@@ -235,7 +235,7 @@ int fuzz_take_part(struct fuzz *fuzz, struct error *err)
 {
     const struct fuzz_options *o = fuzz->options;
     fuzz->sharing = true;
-    if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)o->count, &fuzz->folder,
+    if (fuzz_shared_open(&fuzz->shared, fuzz->store, o->shared, (int64_t)fuzz->count, &fuzz->folder,
                          &fuzz->state, &fuzz->source, fuzz->status, err) ||
         witnesses_try(&fuzz->known, o->panel, fuzz->store, err) ||
         known_again(&fuzz->known, fuzz->store, false, err) || fuzz_note_engines(fuzz, -1, err) ||

@@ -54,6 +54,8 @@ static int quick_probe(const struct fuzz_options *options, size_t engine, const 
         .quick = true,
         .oldest = said.declared != NULL, /* these are fewer operators */
         .progress = true,
+        /* What was not asked by then counts as supported. */
+        .seconds = options->seconds / (2 * (double)options->panel->count),
     };
     int status = probe_run(&probe, results, err);
     if (!status)

@@ -20,6 +20,7 @@ struct fuzz {
     struct fuzz_status *status;
     struct store *store;
     struct case_source source;
+    uint64_t count;          /* cases of the campaign; 0: no limit */
     struct case_range range; /* the one at hand */
     struct fuzz_state state;
     struct fuzz_probe probe;

@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "base/interrupt.h"
 #include "findings/campaign_export.h"
+#include "findings/campaign_prune.h"
 #include "findings/campaign_view.h"
 #include "findings/work.h"
 #include "report/campaign_report.h"
@@ -22,8 +23,9 @@
 
 struct settings {
     struct common common;
-    long long port, count;
-    const char *token;
+    long long port, count, older;
+    const char *token, *webhook;
+    bool yes;
 };
 
 /* What a word of the command does. */
@@ -384,45 +386,118 @@ static bool stop_serving(void *context)
     return interrupt_pending();
 }
 
-static int run_serve(const struct request *request, struct error *err)
+/* Serves at an open port, until a signal comes. */
+static int serve(const struct request *request, struct http_server *server, const char *token,
+                 struct webhook *webhook, struct error *err)
 {
-    struct names names;
-    struct http_server *server;
     struct campaign_site site;
-    char token[HTTP_TOKEN];
-    int port = (int)request->settings->port;
-    if (request->settings->port > 65535)
-        return error_set(err, ERROR_USAGE, "--port takes 0 to 65535, not %lld", request->settings->port);
-    int status = names_read(&names, request->url, err); /* a wrong address is told at once */
-    names_release(&names);
-    const char *kept = request->settings->token;
-    if (!status)
-        status = kept ? http_token_keep(token, kept, err) : http_token_draw(token, err);
-    if (status || http_server_open(&server, &port, err))
-        return -1;
     campaign_site_init(&site, request->url);
-    interrupt_block();
-    wrap_printf(stdout,
-                "http://127.0.0.1:%d/%s/%s%s shows the campaigns of the database to who knows this address; "
-                "Ctrl-C ends this.\n",
-                port, token, request->name ? request->name : "", request->name ? "/" : "");
+    site.webhook = webhook;
     struct http_site pages = {.token = token,
                               .answer = campaign_site_answer,
                               .news = campaign_site_news,
                               .stop = stop_serving,
+                              .beside = campaign_site_beside,
                               .period = TOP_SECONDS,
                               .patience = PATIENCE_SECONDS,
                               .context = &site};
-    status = http_serve(server, &pages, err);
-    http_server_close(server);
+    int status = http_serve(server, &pages, err);
     campaign_site_release(&site);
+    return status;
+}
+
+static int run_serve(const struct request *request, struct error *err)
+{
+    const struct settings *settings = request->settings;
+    struct names names;
+    struct http_server *server = NULL;
+    struct webhook *webhook = NULL;
+    char token[HTTP_TOKEN];
+    int port = (int)settings->port;
+    if (settings->port > 65535)
+        return error_set(err, ERROR_USAGE, "--port takes 0 to 65535, not %lld", settings->port);
+    int status = names_read(&names, request->url, err); /* a wrong address is told at once */
+    names_release(&names);
+    if (!status)
+        status = settings->token ? http_token_keep(token, settings->token, err) : http_token_draw(token, err);
+    if (!status && settings->webhook)
+        status = webhook_open(&webhook, settings->webhook, request->url, err);
+    if (!status)
+        status = http_server_open(&server, &port, err);
+    interrupt_block();
+    if (!status) {
+        wrap_printf(
+            stdout,
+            "http://127.0.0.1:%d/%s/%s%s shows the campaigns of the database to who knows this address; "
+            "Ctrl-C ends this.\n",
+            port, token, request->name ? request->name : "", request->name ? "/" : "");
+        status = serve(request, server, token, webhook, err);
+    }
+    http_server_close(server);
+    webhook_close(webhook);
+    return status;
+}
+
+/* One line on a campaign, and its end where that is asked for. */
+static int prune_one(const struct request *request, const char *name, size_t *count, struct error *err)
+{
+    const double days = 86400;
+    const struct settings *settings = request->settings;
+    struct campaign_rest rest;
+    bool removed;
+    double longest = (double)settings->older * days;
+    if (campaign_prune(request->url, name, settings->yes ? longest : -1, &rest, &removed, err))
+        return -1;
+    bool ripe = !rest.at_work && rest.seconds >= longest;
+    *count += ripe;
+    if (rest.at_work)
+        wrap_printf(stdout, "%s: stays, workers are at it\n", name);
+    else
+        wrap_printf(stdout, "%s: %s, nobody has worked on it for %.1f days\n", name,
+                    removed ? "removed"
+                    : ripe  ? "would be removed"
+                            : "stays",
+                    rest.seconds / days);
+    return 0;
+}
+
+static int run_prune(const struct request *request, struct error *err)
+{
+    struct names names;
+    size_t count = 0, unread = 0;
+    int status = names_read(&names, request->url, err);
+    bool there = !request->name;
+    for (size_t i = 0; i < names.count && !status; i++) {
+        if (request->name && !text_equal(names.items[i].name, request->name))
+            continue;
+        there = true;
+        status = prune_one(request, names.items[i].name, &count, err);
+        if (status && !request->name) { /* the others are no worse for it */
+            wrap_printf(stdout, "%s: stays, it cannot be read: %s\n", names.items[i].name, err->message);
+            error_clear(err);
+            unread++;
+            status = 0;
+        }
+    }
+    if (!status && unread)
+        status = error_set(err, ERROR_FORMAT, "%zu of %zu campaigns could not be read", unread, names.count);
+    if (!status && !there)
+        status = error_set(err, ERROR_NOT_FOUND,
+                           "the database has no campaign '%s'; 'assay campaign list %s' lists what it has",
+                           request->name, request->url);
+    if (!status && count && !request->settings->yes)
+        wrap_printf(
+            stdout,
+            "Nothing was removed: --yes does it. 'assay campaign export %s NAME -o DIR' keeps findings.\n",
+            request->url);
+    names_release(&names);
     return status;
 }
 
 static const struct action actions[] = {
     {"list", run_list, false},   {"status", run_status, true}, {"top", run_top, true},
     {"stop", run_stop, true},    {"resume", run_resume, true}, {"export", run_export, true},
-    {"serve", run_serve, false}, {"init", run_init, false},
+    {"serve", run_serve, false}, {"init", run_init, false},    {"prune", run_prune, false},
 };
 
 static const struct action *find_action(const char *word, struct error *err)
@@ -444,7 +519,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     if (words->count == 0)
         return error_set(err, ERROR_USAGE,
-                         "say what to do: list, status, top, stop, resume, export, serve or init");
+                         "say what to do: list, status, top, stop, resume, export, serve, init or prune");
     const struct action *action = find_action(words->items[0], err);
     if (!action)
         return -1;
@@ -482,17 +557,22 @@ static const struct cli_option options[] = {
     {0, "token", OPTION_TEXT, "FILE", offsetof(struct settings, token),
      "serve: the token in the address is that of FILE, which nobody else may read; it is drawn where there "
      "is no such file"},
+    {0, "webhook", OPTION_TEXT, "FILE", offsetof(struct settings, webhook),
+     "serve: tell of each new cause by a POST of JSON to the address in FILE, which nobody else may read"},
+    {0, "older", OPTION_COUNT, "DAYS", offsetof(struct settings, older),
+     "prune: for how many days nobody has worked on a campaign (default 30)"},
+    {'y', "yes", OPTION_FLAG, NULL, offsetof(struct settings, yes), "prune: remove them"},
     {0, "format", OPTION_CHOICE, "text|json", offsetof(struct settings, common.format),
      "list, status: how the result is written"},
 };
 
-static const struct settings defaults = {.port = 8642};
+static const struct settings defaults = {.port = 8642, .older = 30};
 
 const struct command command_campaign = {
     .name = "campaign",
     .summary = "look after campaigns that many machines share",
-    .words = "list|status|top|stop|resume|export|serve|init",
-    .usage = "list|status|top|stop|resume|export|serve|init URL [NAME] [OPTION...]",
+    .words = "list|status|top|stop|resume|export|serve|init|prune",
+    .usage = "list|status|top|stop|resume|export|serve|init|prune URL [NAME] [OPTION...]",
     .about =
         "Campaigns of many machines live in a PostgreSQL database, each under a name; 'assay fuzz --db URL\n"
         "--campaign NAME' is a worker (docs/scale.md). URL is what PostgreSQL's programs take; passwords\n"
@@ -505,7 +585,10 @@ const struct command command_campaign = {
         "  resume   give out work again\n"
         "  export   write the findings to a folder as 'assay fuzz -o' makes it, bundles included\n"
         "  serve    the same as a live page for the browser of this machine, with reports and maps\n"
-        "  init     make the campaign NAME, or bring it to this version; without NAME, bring all to it\n\n"
+        "  init     make the campaign NAME, or bring it to this version; without NAME, bring all to it\n"
+        "  prune    remove campaigns, or NAME alone, on which nobody has worked for 30 days (--older), with "
+        "all\n"
+        "           that they found; without --yes it says which these are, and removes nothing\n\n"
         "A worker is alive while it renews its lease, stuck when it does so for much longer than ranges\n"
         "usually take, lost when its lease has run out (another worker takes the range), and idle for a\n"
         "minute after it returned one. The page is served on loopback alone, at an address with a token "
@@ -517,7 +600,8 @@ const struct command command_campaign = {
                 "  assay campaign status postgresql://db.example/assay night\n"
                 "  assay campaign top service=assay\n"
                 "  assay campaign serve service=assay --port 8080\n"
-                "  assay campaign serve service=assay --token ~/.assay-token\n"
+                "  assay campaign serve service=assay --token ~/.assay-token --webhook ~/.assay-webhook\n"
+                "  assay campaign prune service=assay --older 90 --yes\n"
                 "  assay campaign stop service=assay night\n"
                 "  assay campaign export service=assay night -o night && assay findings night\n",
     .options = options,

@@ -32,12 +32,47 @@ static int add_version(void *context, const char *name, const char *version, con
     return 0;
 }
 
-/* The engines as they were named, with name@all replaced by every installed version. */
+struct everything {
+    struct session *session;
+    struct given_labels *out;
+};
+
+/* Engines whose section declares no knobs are examples, or the user's own; the reference judges the others.
+ */
+static int add_engine(void *context, const char *name, const char *version, const char *path)
+{
+    const struct everything *all = context;
+    struct session *session = all->session;
+    const struct given_label *label = given_typed(&session->arena, name);
+    const struct engine_spec *spec;
+    (void)path;
+    if (version)
+        label = given_at(&session->arena, label, version);
+    if (!text_equal(name, "reference") && registry_find(session->registry, label, &spec, NULL) == 0 &&
+        spec->profile && spec->profile->knobs)
+        given_add(&session->arena, all->out, label);
+    return 0;
+}
+
+/* Every engine, in every version; unless there is an engine of that name. */
+static bool is_everything(const struct session *session, const struct label *label)
+{
+    return label_part_is(label->name, "all") && !label->version.text && !label->knobs.text &&
+           !registry_file(session->registry, "all");
+}
+
+/* The engines as they were named, with name@all replaced by every installed version, and `all` by every
+ * version of every engine. */
 static int expand(struct session *session, const struct given_labels *names, struct given_labels *out,
                   struct error *err)
 {
     for (size_t i = 0; i < names->count; i++) {
         struct label label = label_parse(given_text(names->items[i]));
+        if (is_everything(session, &label)) {
+            session->everything = true;
+            registry_each(session->registry, add_engine, &(struct everything){session, out});
+            continue;
+        }
         if (!label_part_is(label.version, "all")) {
             given_add(&session->arena, out, names->items[i]);
             continue;
@@ -73,8 +108,30 @@ static void tell_missing_walls(void)
     free(libexec);
 }
 
-int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
-                 struct error *err)
+void session_leave_out_absent(struct session *session)
+{
+    if (!session->everything)
+        return;
+
+    struct panel *panel = &session->panel;
+    size_t count = 0;
+    const char **labels = arena_array(&session->arena, panel->count, sizeof *labels);
+    const char **absent = arena_array(&session->arena, panel->count + 1, sizeof *absent);
+    for (size_t i = 0; i < panel->count; i++) {
+        if (panel_engine(panel, i)->problem) {
+            absent[session->n_absent++] = session->labels[i];
+            continue;
+        }
+        labels[count] = session->labels[i];
+        panel->engines[count++] = panel->engines[i];
+    }
+    panel->count = count;
+    session->labels = labels;
+    session->absent = absent;
+}
+
+int session_open_idle(struct session *session, const struct common *common, size_t least, bool arbiter,
+                      struct error *err)
 {
     *session = (struct session){.panel.reference = -1, .referee = -1};
     arena_init(&session->arena);
@@ -111,7 +168,16 @@ int session_open(struct session *session, const struct common *common, size_t le
             err, "there is nobody to give a second opinion (tools/fetch-root trixie onnx-reference "
                  "brings one, then build again)");
     session->referee = session->panel.reference;
+    return 0;
+}
+
+int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
+                 struct error *err)
+{
+    if (session_open_idle(session, common, least, arbiter, err))
+        return -1;
     pool_warm(session->panel.pool);
+    session_leave_out_absent(session);
     engine_settings_take(&session->settings, &session->panel);
     return 0;
 }

@@ -51,7 +51,7 @@ struct common {
      "walls around engines: as far as the system allows, refuse to run without, or limits alone"}
 #define COMMON_ENGINES(type)                                                                        \
     {'e', "engine", OPTION_LABELS, "ENGINE", offsetof(type, common.engines),                         \
-     "an engine: name[@version][:knob=value,...]; name@all means every installed version; repeatable"},     \
+     "an engine: name[@version][:knob=value,...]; name@all means every installed version, all every version of every engine; repeatable"},     \
     COMMON_REGISTRY(type),                                                                          \
     COMMON_LIMITS(type),                                                                            \
     {0, "workers", OPTION_SEVERAL, "N", offsetof(type, common.workers),                               \
@@ -86,12 +86,16 @@ struct common {
     {0, "force", OPTION_FLAG, NULL, offsetof(type, common.force), help}
 /* clang-format on */
 
-/* The engines of the command line, in its order; name@all means every installed version, the oldest first. */
+/* The engines of the command line, in its order; name@all means every installed version, the oldest first,
+ * and all those of every engine. */
 struct session {
     struct arena arena;
     struct registry *registry;
     struct panel panel;
-    const char *const *labels;       /* one for each engine of the panel */
+    const char *const *labels; /* one for each engine of the panel */
+    bool everything;           /* `all` was named: every engine, in every version */
+    size_t n_absent;
+    const char *const *absent;       /* of these, those that do not start here; the panel is without them */
     struct engine_settings settings; /* that these run with */
     /* The number of the reference in the pool, which tells whether a case is valid; -1: not started yet. */
     int referee;
@@ -103,6 +107,12 @@ struct session {
  */
 int session_open(struct session *session, const struct common *common, size_t least, bool arbiter,
                  struct error *err);
+/* The same without starting any worker, for many engines, which work a few at a time. */
+int session_open_idle(struct session *session, const struct common *common, size_t least, bool arbiter,
+                      struct error *err);
+/* Of every engine there is (`all`), those that were found not to start here are not at hand, which is
+ * nobody's fault: the panel goes on without them. session_open does it. */
+void session_leave_out_absent(struct session *session);
 /* Stops the workers. Prints which engines did not start, and what to do about it. */
 void session_close(struct session *session);
 

@@ -1,22 +1,28 @@
 /* assay conform: test cases that have expected outputs. */
+#include "base/content_hash.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/wrap.h"
 #include "cli/common.h"
 #include "conform/conform.h"
+#include "engine/paths.h"
 #include "findings/known_issues.h"
 #include "report/answer.h"
 #include "report/junit.h"
+#include "report/matrix.h"
 #include "report/text_table.h"
 #include "report/verdict_json.h"
 
 #include <stdlib.h>
 
 enum { SHOWN_FINDINGS = 20 };
+enum { FORMAT_HTML = FORMAT_JUNIT + 1, FORMAT_CSV };
 
 struct settings {
     struct common common;
-    const char *match, *known, *expected, *expected_for;
+    const char *match, *known, *expected, *expected_for, *keep;
     long long at_least;
     bool list, no_known, update;
     double rtol, atol, scale;
@@ -151,16 +157,6 @@ static void text_row(struct table *table, const char *engine, const char *name,
     str_release(&message);
 }
 
-/* The judge gets a line where it does not agree and says more than the table. */
-static bool has_something_to_say(const struct conform_result *result)
-{
-    if (!result->judged)
-        return false;
-    enum verdict_kind kind = result->judged->verdict.kind;
-    bool nothing = verdict_is(kind, CLASS_UNDECIDED) && result->judged->verdict.by_vote;
-    return !verdict_is(kind, CLASS_AGREES | CLASS_LACK | CLASS_TROUBLE) && !nothing;
-}
-
 static void text_judged(const char *engine, const char *name, const struct conform_result *result,
                         struct str *out, bool colour)
 {
@@ -241,7 +237,7 @@ static void write_text(const struct conform *conform, const struct session *sess
                 continue;
             const char *name = conform->suite->cases[i].name;
             text_row(&table, session->labels[engine], name, result);
-            if (has_something_to_say(result) && (!conform->listed || finding))
+            if (conform_judge_says(result) && (!conform->listed || finding))
                 text_judged(session->labels[engine], name, result, &judged, colour);
         }
     }
@@ -380,7 +376,7 @@ static void write_junit(const struct conform *conform, const struct session *ses
             bool unexpected_pass =
                 conform->listed && conform_is_unexpected(result) && !conform_is_failure(result);
             str_clear(&details);
-            if (has_something_to_say(result)) {
+            if (conform_judge_says(result)) {
                 str_add(&details, "the judge: ");
                 engine_verdict_sentence(result->judged, &details);
                 str_add(&details, "\n");
@@ -405,6 +401,28 @@ static void write_junit(const struct conform *conform, const struct session *ses
     str_release(&details);
 }
 
+/* A matrix of all cases on all engines, each judged by itself. */
+static bool is_matrix(const struct settings *settings)
+{
+    return settings->common.format == FORMAT_HTML || settings->common.format == FORMAT_CSV;
+}
+
+/* The page and the table leave no room for it. */
+static void tell_matrix(const struct conform *conform, const struct session *session,
+                        const struct settings *settings, const struct standing *standing)
+{
+    size_t cells = conform->suite->count * conform->engines;
+    if (settings->keep)
+        wrap_printf(stderr, "assay: of %zu verdicts %zu were kept and %zu are new (%s).\n", cells,
+                    conform->kept, cells - conform->kept, settings->keep);
+    if (session->n_absent)
+        wrap_printf(stderr,
+                    "assay: %zu engines do not start here and are left out; 'assay engines' says why.\n",
+                    session->n_absent);
+    if (standing->troubles)
+        wrap_printf(stderr, "assay: %s.\n", standing->reason);
+}
+
 static int report(const struct conform *conform, const struct session *session,
                   const struct settings *settings, const struct expected_failures *list, struct error *err)
 {
@@ -412,8 +430,16 @@ static int report(const struct conform *conform, const struct session *session,
     struct str out;
     str_init(&out);
     conform_stands(conform, session->labels, &standing);
+    struct matrix matrix = {conform,           &session->panel, session->labels,
+                            session->n_absent, session->absent, settings->common.strict};
+    if (is_matrix(settings))
+        tell_matrix(conform, session, settings, &standing);
     if (settings->common.format == FORMAT_JSON)
         write_json(conform, session, &standing, settings, list, &out);
+    else if (settings->common.format == FORMAT_HTML)
+        matrix_html(&matrix, &out);
+    else if (settings->common.format == FORMAT_CSV)
+        matrix_csv(&matrix, &out);
     else if (settings->common.format == FORMAT_JUNIT)
         write_junit(conform, session, &standing, &out);
     else
@@ -445,7 +471,31 @@ static int check_settings(const struct settings *settings, const struct cli_list
         return error_set(err, ERROR_USAGE, "--expected is the list of one engine: name one");
     if (!settings->expected && (settings->update || settings->expected_for))
         return error_set(err, ERROR_USAGE, "--update and --expected-for need the file of --expected");
+    if (settings->keep && !is_matrix(settings))
+        return error_set(err, ERROR_USAGE,
+                         "--keep keeps what --format html and --format csv show: name one of these");
+    if (settings->expected && is_matrix(settings))
+        return error_set(err, ERROR_USAGE, "--expected is not shown by --format html and csv: leave it out");
     return output_check(&settings->common, err);
+}
+
+/* What verdicts hang on besides the case, the engine and the judge: limits, and known issues. */
+static uint64_t hash_settings(const struct settings *settings)
+{
+    const struct common *common = &settings->common;
+    const uint64_t numbers[] = {
+        (uint64_t)(common->deadline * 1000), (uint64_t)common->memory, common->fresh,
+        (uint64_t)common->sandbox,           common->no_reference,     settings->no_known};
+    uint64_t hash = hash_bytes(0, numbers, sizeof numbers);
+    struct folder folder = {0};
+    char *known = paths_known();
+    if (settings->known)
+        hash = content_hash_file(hash, USERS_PATH, settings->known);
+    if (!settings->no_known && folder_open(&folder, USERS_PATH, known, NULL) == 0)
+        hash = content_hash_folder(hash, &folder, SIZE_MAX);
+    folder_close(&folder);
+    free(known);
+    return hash;
 }
 
 static int run(void *raw, const struct cli_list *words, struct error *err)
@@ -460,6 +510,9 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     struct conform_options options = {
         .tolerance = {.rtol = settings->rtol, .atol = settings->atol, .scale = settings->scale},
         .progress = true,
+        .by_itself = is_matrix(settings),
+        .keep = settings->keep,
+        .judge = settings->keep ? hash_settings(settings) : 0,
     };
     struct known_issues known;
     struct known_files files = {.named = settings->known, .none_installed = settings->no_known};
@@ -471,9 +524,14 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     if (status == 0)
         status = suite_open(&suite, words->items, words->count, settings->match, err);
     if (status == 0)
-        status = session_open(&session, &settings->common, 1, true, err);
+        status = (is_matrix(settings) ? session_open_idle : session_open)(&session, &settings->common, 1,
+                                                                          true, err);
     if (status == 0)
         status = conform_run(&conform, &suite, &session.panel, &options, err);
+    if (status == 0 && is_matrix(settings) && session.everything) {
+        conform_leave_out_absent(&conform, &session.panel);
+        session_leave_out_absent(&session);
+    }
     if (status == 0 && list && session.panel.count != 1)
         status = error_set(err, ERROR_USAGE, "--expected is the list of one engine: name one");
     conform.at_least = (size_t)settings->at_least;
@@ -508,12 +566,16 @@ static const struct cli_option options[] = {
      "write FILE anew, so that it lists what fails now; comments stay"},
     {0, "at-least", OPTION_COUNT, "N", offsetof(struct settings, at_least),
      "it is trouble when fewer cases ran on an engine"},
+    {0, "keep", OPTION_TEXT, "DIR", offsetof(struct settings, keep),
+     "with --format html or csv: keep the verdicts in DIR, and ask engines only what is new: cases, "
+     "releases, "
+     "adapters and libraries that changed"},
     {'l', "list", OPTION_FLAG, NULL, offsetof(struct settings, list), "print every case, not only findings"},
     {0, "rtol", OPTION_NUMBER, "X", offsetof(struct settings, rtol), "relative tolerance (default 1e-3)"},
     {0, "atol", OPTION_NUMBER, "X", offsetof(struct settings, atol), "absolute tolerance (default 1e-5)"},
     {0, "scale", OPTION_NUMBER, "X", offsetof(struct settings, scale),
      "or this part of an output's largest magnitude, if more (default 1e-5)"},
-    COMMON_OUTPUT(struct settings, "text|json|junit"),
+    COMMON_OUTPUT(struct settings, "text|json|junit|html|csv"),
 };
 
 static const struct settings defaults = {.rtol = 1e-3, .atol = 1e-5, .scale = 1e-5};
@@ -529,10 +591,19 @@ const struct command command_conform = {
         "no engine, not runnable, expectation or undecided. The expected outputs in the case decide, unless\n"
         "the reference engine and its error bounds refute them (expectation): then the engine computes the\n"
         "model as written, and the status is 2. The judge, which compares with the reference, gives a\n"
-        "verdict of its own and names the operator.\n",
+        "verdict of its own and names the operator.\n"
+        "\n"
+        "With --format html the cases of all engines are one page that needs nothing but itself: a matrix "
+        "to\n"
+        "sort and filter, with what changed from release to release, and with each case's first and last "
+        "bad\n"
+        "release; with --format csv a table of the same. There each engine is judged as if it were the only\n"
+        "one, and -e all stands for every version at hand of every engine.\n",
     .examples = "  assay conform cases/ -e onnxruntime -e onnxruntime:opt=none\n"
                 "  assay conform cases/ -e onnxruntime --match 'node/test_conv*' --list\n"
                 "  assay conform cases/ -e onnxruntime --format junit -o conform.xml\n"
+                "  assay conform cases/ -e all --format html -o matrix.html --keep verdicts/\n"
+                "  assay conform cases/ -e onnxruntime@all --format csv -o matrix.csv --keep verdicts/\n"
                 "  assay conform cases/ -e onnxruntime --expected filters.jsonc --at-least 800\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,

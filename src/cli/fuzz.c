@@ -20,19 +20,19 @@ struct settings {
     long long count, blocks, opset;
     uint64_t seed;
     int strategy;
-    const char *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif, *method;
+    const char *shard, *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif, *method;
     double rules_share, determinism;
     long long rules_depth;
-    bool gradients, no_known, no_probe, no_reduce, metrics;
+    bool exhaustive, gradients, no_known, no_probe, no_reduce, metrics;
     struct fuzz_shared_options shared;
 };
 
 /* What makes the cases and the verdicts: the same for all workers of a shared campaign. */
 static const char *const agreed[] = {
-    "engine",   "no-reference", "second-opinion", "deadline",    "memory",    "count",
-    "seed",     "strategy",     "blocks",         "only-blocks", "ops",       "opset",
-    "types",    "rules",        "rules-share",    "rules-depth", "gradients", "method-options",
-    "no-known", "no-probe",     "no-reduce",      "determinism", NULL};
+    "engine",   "no-reference", "second-opinion", "deadline",    "memory",     "count",
+    "seed",     "strategy",     "blocks",         "only-blocks", "ops",        "opset",
+    "types",    "rules",        "rules-share",    "rules-depth", "gradients",  "method-options",
+    "no-known", "no-probe",     "no-reduce",      "determinism", "exhaustive", NULL};
 
 /* A list of element types as the user writes them; NULL: none. */
 static int read_types(const char *list, dtype_set *types, struct error *err)
@@ -51,12 +51,30 @@ static int read_types(const char *list, dtype_set *types, struct error *err)
     return 0;
 }
 
+/* "2/4": every fourth case, beginning with the second. */
+static int read_shard(const char *text, struct sweep_options *sweep, struct error *err)
+{
+    enum { MOST_SHARDS = 10000 };
+    char *slash = NULL, *end = NULL;
+    if (!text)
+        return 0;
+    unsigned long shard = *text >= '0' && *text <= '9' ? strtoul(text, &slash, 10) : 0;
+    bool divided = slash && *slash == '/' && slash[1] >= '0' && slash[1] <= '9';
+    unsigned long of = divided ? strtoul(slash + 1, &end, 10) : 0;
+    if (!shard || shard > of || of > MOST_SHARDS || *end)
+        return error_set(err, ERROR_USAGE,
+                         "--shard takes a part and the number of parts, such as 2/4, not '%s'", text);
+    *sweep = (struct sweep_options){shard, of};
+    return 0;
+}
+
 static int fuzz(const struct settings *settings, const struct fuzz_shared_options *shared,
                 struct session *session, struct error *err)
 {
     dtype_set types = 0;
     bool bytes = settings->determinism > 0;
-    if (read_types(settings->types, &types, err))
+    struct sweep_options sweep = {0};
+    if (read_types(settings->types, &types, err) || read_shard(settings->shard, &sweep, err))
         return -1;
     char *determinism = rule_choice_determinism();
     struct fuzz_options options = {
@@ -84,6 +102,7 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         .probe = !settings->no_probe,
         .reduce = !settings->no_reduce,
         .shared = shared,
+        .sweep = settings->exhaustive ? &sweep : NULL,
     };
     struct campaign_wanted wanted = {settings->junit, settings->sarif, settings->metrics};
     int status = method_options_read(&options.source, settings->method, err);
@@ -208,6 +227,16 @@ static int check_cases(const struct settings *settings, struct error *err)
     if (settings->rules && settings->rules_share > 1)
         return error_set(err, ERROR_USAGE, "--rules-share takes a number from 0 to 1, not %g",
                          settings->rules_share);
+    if (settings->exhaustive && (settings->rules || settings->gradients || settings->determinism > 0 ||
+                                 settings->only_blocks || settings->method || settings->blocks))
+        return error_set(err, ERROR_USAGE,
+                         "--exhaustive excludes --rules, --gradients, --determinism, --blocks, --only-blocks "
+                         "and --method-options: its cases are single operators with all values");
+    if (settings->shard && !settings->exhaustive)
+        return error_set(err, ERROR_USAGE, "--shard divides the cases of --exhaustive, which is missing");
+    if (settings->shard && settings->shared.database)
+        return error_set(err, ERROR_USAGE,
+                         "--shard excludes --db, whose workers share the cases by themselves");
     if (settings->opset && (settings->opset < OPSET_FIRST || settings->opset > OPSET_NEWEST))
         return error_set(err, ERROR_USAGE, "--opset takes %d to %d, not %lld", OPSET_FIRST, OPSET_NEWEST,
                          settings->opset);
@@ -251,6 +280,10 @@ static const struct cli_option options[] = {
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
     {0, "seed", OPTION_SEED, "S", offsetof(struct settings, seed), "seed of all random choices (default 1)"},
+    {0, "exhaustive", OPTION_FLAG, NULL, offsetof(struct settings, exhaustive),
+     "sweep over all values of operators that compute element by element, in place of drawn cases"},
+    {0, "shard", OPTION_TEXT, "K/N", offsetof(struct settings, shard),
+     "with --exhaustive: part K of N of the cases"},
     {0, "strategy", OPTION_CHOICE, "mcts|random|yield", offsetof(struct settings, strategy),
      "how cases are chosen: by tree search towards coverage, at random, or by what kinds of cases found so "
      "far"},
@@ -311,26 +344,34 @@ const struct command command_fuzz = {
         "the\n"
         "models consist of operators that the reference differentiates, and gradients are judged.\n"
         "\n"
+        "With --exhaustive nothing is drawn but attributes: the operators that compute each element by\n"
+        "itself are given all bit patterns of types of up to 16 bits and all pairs of 8-bit operands,\n"
+        "all exponents of wider floats, as one run, as images of both layouts, and in vectors of 1 to 67\n"
+        "elements that begin at offsets 0 to 16. The campaign ends when its list of cases does.\n"
+        "\n"
         "With --db, any number of workers on any machines share one campaign, which lives in a PostgreSQL\n"
         "database ('assay campaign'). Each takes the next range of cases, and returns it with what it "
         "found;\n"
         "the range of a worker that dies is taken again. The cases are the same whoever runs them. "
         "Passwords\n"
         "are read as libpq does: from PGPASSWORD, ~/.pgpass or a service file.\n",
-    .examples = "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
-                "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
-                "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
-                "  assay fuzz -e onnxruntime --method-options candidates=16,topology=ws,k=4,p=0.5 --time 1h "
-                "-o paper\n"
-                "  assay fuzz -e onnxruntime --types float32,float8e4m3fn,int4 --time 10m -o narrow\n"
-                "  assay fuzz -e onnxruntime --only-blocks 'Reduce*,attention,conv-*' --time 10m -o some\n"
-                "  assay fuzz -e onnxruntime --known ours.ini --time 1h -o night --junit night.xml\n"
-                "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"
-                "  assay fuzz -e onnxruntime -e torch --determinism 0.5 --time 10m -o bytes\n"
-                "  assay fuzz -e torch -e onednn -e dlib --gradients --time 30m -o gradients\n"
-                "  assay fuzz -e onnxruntime -e torch --db postgresql://host/assay --campaign night\n"
-                "  assay fuzz --db postgresql://host/assay --campaign night --time 8h\n"
-                "  assay fuzz -e onnxruntime@1.12.0 --replay 'one seed=1 index=12'\n",
+    .examples =
+        "  assay fuzz -e onnxruntime:opt=none -e onnxruntime:opt=all --time 1h -o campaign\n"
+        "  assay fuzz -e opencv -e torch -e onednn --count 100000 --seed 7 -o campaign\n"
+        "  assay fuzz -e onnxruntime --ops Resize,Conv,AveragePool --blocks 3 --time 10m -o resize\n"
+        "  assay fuzz -e onnxruntime --method-options candidates=16,topology=ws,k=4,p=0.5 --time 1h "
+        "-o paper\n"
+        "  assay fuzz -e onnxruntime --types float32,float8e4m3fn,int4 --time 10m -o narrow\n"
+        "  assay fuzz -e onnxruntime --only-blocks 'Reduce*,attention,conv-*' --time 10m -o some\n"
+        "  assay fuzz -e onnxruntime --known ours.ini --time 1h -o night --junit night.xml\n"
+        "  assay fuzz -e onnxruntime --rules --rules-share 0.5 --time 1h -o campaign\n"
+        "  assay fuzz -e onnxruntime -e torch --determinism 0.5 --time 10m -o bytes\n"
+        "  assay fuzz -e onnxruntime:opt=none --exhaustive -o values\n"
+        "  assay fuzz -e opencv --exhaustive --ops Exp,Erf,Tanh --types float16 --shard 2/4 -o part2\n"
+        "  assay fuzz -e torch -e onednn -e dlib --gradients --time 30m -o gradients\n"
+        "  assay fuzz -e onnxruntime -e torch --db postgresql://host/assay --campaign night\n"
+        "  assay fuzz --db postgresql://host/assay --campaign night --time 8h\n"
+        "  assay fuzz -e onnxruntime@1.12.0 --replay 'one seed=1 index=12'\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,

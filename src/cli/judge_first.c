@@ -1,6 +1,9 @@
 #include "cli/judge_first.h"
 
 #include "base/file.h"
+#include "base/json.h"
+#include "case/case_answers.h"
+#include "cli/casefile.h"
 #include "cli/compare.h"
 
 #include <stdlib.h>
@@ -111,9 +114,69 @@ void judged_first_say(const struct judged_first *judged, const char *work, struc
         str_printf(out, "No failure was seen, so that there is nothing to %s.\n", work);
 }
 
+int judged_first_write(const struct judged_first *judged, const char *work, const char *path,
+                       const struct common *common, const struct session *session, struct error *err)
+{
+    struct common screen = *common;
+    struct str out;
+    screen.output = NULL; /* -o is the case that would have been made */
+    str_init(&out);
+    if (common->format == FORMAT_JSON) {
+        struct json json;
+        output_json(&json, &out, true);
+        json_string(&json, "answer", judged->line);
+        engine_settings_json(&session->settings, &json);
+        json_string(&json, "case", path);
+        json_string(&json, "engine", given_text(common->engines.items[0]));
+        json_string(&json, "verdict", verdict_name(judged->kind));
+        json_string(&json, "folder", NULL);
+        json_end(&json);
+        str_add(&out, "\n");
+    } else {
+        judged_first_say(judged, work, &out);
+    }
+    int status = output_result(&screen, &session->settings, &out, err);
+    str_release(&out);
+    return status ? -1 : judged->status;
+}
+
+int judge_first_words(const struct common *common, const struct cli_list *words, struct error *err)
+{
+    if (words->count != 1)
+        return error_set(err, ERROR_USAGE, "give one case: a folder, or a model");
+    if (common->engines.count != 1)
+        return error_set(err, ERROR_USAGE, "name one engine with -e; 'assay engines' lists them");
+    return 0;
+}
+
+int judge_first_run(const struct common *common, const struct input_settings *inputs, const char *path,
+                    judge_first_work work, const void *settings, struct error *err)
+{
+    struct session session = {0};
+    struct test_case *test = NULL;
+    int status = casefile_open(&test, path, inputs, err);
+    if (!status)
+        status = casefile_rewrite(&test, path, err);
+    if (!status)
+        status = session_open(&session, common, 1, true, err);
+    if (!status)
+        status = work(settings, path, &session, &test, err);
+    session_close(&session);
+    test_case_free(test);
+    return status;
+}
+
 void judged_first_release(struct judged_first *judged)
 {
     free(judged->answer);
     free(judged->line);
     *judged = (struct judged_first){0};
+}
+
+int judged_first_add_answers(struct test_case *made, struct error *err)
+{
+    struct error why = {0};
+    if (made->forbidden || !test_case_add_answers(made, NULL, &why) || why.code == ERROR_UNSUPPORTED)
+        return 0;
+    return error_set(err, why.code, "%s", why.message);
 }

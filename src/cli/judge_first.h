@@ -18,6 +18,16 @@ struct judged_first {
     size_t sample, samples; /* the one that *test is, and how many there are */
 };
 
+/* For a command that works on one case with one engine: fails when the words are others. */
+int judge_first_words(const struct common *common, const struct cli_list *words, struct error *err);
+
+/* Opens the case, in its rewritten form where it takes that to show, and the session, does the work and
+ * closes both. The work may replace *test by another case. */
+typedef int (*judge_first_work)(const void *settings, const char *path, struct session *session,
+                                struct test_case **test, struct error *err);
+int judge_first_run(const struct common *common, const struct input_settings *inputs, const char *path,
+                    judge_first_work work, const void *settings, struct error *err);
+
 /*
  * Judges the first engine of the session, which has the reference. *test is the case that casefile_open made
  * of `path`; where it has several samples and the engine fails on another than the first, that one replaces
@@ -28,6 +38,14 @@ int judge_first(struct judged_first *judged, struct test_case **test, const char
                 const struct input_settings *settings, struct session *session, struct error *err);
 /* Appends what is said of an engine that is right: the answer, and that there is nothing to `work`. */
 void judged_first_say(const struct judged_first *judged, const char *work, struct str *out);
+/* The same as the whole result of a command that makes a case of `path` in a folder: as JSON, or as text.
+ * Returns the exit status, or -1. */
+int judged_first_write(const struct judged_first *judged, const char *work, const char *path,
+                       const struct common *common, const struct session *session, struct error *err);
 void judged_first_release(struct judged_first *judged);
+
+/* Adds the reference's answers to a case that was made, as far as there are any: a forbidden model has none,
+ * and nor has one with an operator that the reference lacks. */
+int judged_first_add_answers(struct test_case *made, struct error *err);
 
 #endif

@@ -5,7 +5,6 @@
 #include "case/backend_suite.h"
 #include "cli/casefile.h"
 #include "cli/judge_first.h"
-#include "case/case_answers.h"
 #include "findings/bundle.h"
 #include "model/onnx.h"
 #include "ops/op.h"
@@ -109,8 +108,7 @@ static int write_folder(const struct settings *settings, struct small *small,
     int status = output_folder_begin(&folder, USERS_PATH, settings->common.output, &bundle_layout,
                                      settings->common.force, err);
     if (!status)
-        status = (!small->test->forbidden && test_case_add_answers(small->test, NULL, err)) ||
-                         suite_write(&folder.part, small->test, err) ||
+        status = judged_first_add_answers(small->test, err) || suite_write(&folder.part, small->test, err) ||
                          (small->rewritten && write_rewritten(small, &folder.part, err))
                      ? -1
                      : 0;
@@ -178,41 +176,15 @@ static int reduce_pair(struct test_case **smaller, const struct test_case *from,
     return error_set(err, why.code, "%s", why.message);
 }
 
-/* The engine does not fail: what it does is said as compare says it. Returns the exit status, or -1. */
-static int say_right(const struct judged_first *judged, const char *path, const struct settings *settings,
-                     const struct session *session, struct error *err)
+static int reduce_file(const void *raw, const char *path, struct session *session, struct test_case **opened,
+                       struct error *err)
 {
-    struct common screen = settings->common;
-    struct str out;
-    screen.output = NULL; /* -o is the folder */
-    str_init(&out);
-    if (settings->common.format == FORMAT_JSON) {
-        struct json json;
-        output_json(&json, &out, true);
-        json_string(&json, "answer", judged->line);
-        engine_settings_json(&session->settings, &json);
-        json_string(&json, "case", path);
-        json_string(&json, "engine", given_text(settings->common.engines.items[0]));
-        json_string(&json, "verdict", verdict_name(judged->kind));
-        json_string(&json, "folder", NULL);
-        json_end(&json);
-        str_add(&out, "\n");
-    } else {
-        judged_first_say(judged, "reduce", &out);
-    }
-    int status = output_result(&screen, &session->settings, &out, err);
-    str_release(&out);
-    return status ? -1 : judged->status;
-}
-
-static int reduce_file(const struct settings *settings, const char *path, struct session *session,
-                       struct test_case **opened, struct error *err)
-{
+    const struct settings *settings = raw;
     struct small small = {0};
     struct judged_first judged = {0};
     int status = judge_first(&judged, opened, path, &settings->inputs, session, err);
     if (!status && judged.right) {
-        status = say_right(&judged, path, settings, session, err);
+        status = judged_first_write(&judged, "reduce", path, &settings->common, session, err);
     } else if (!status) {
         struct reduce_options options = {
             .pool = session->panel.pool,
@@ -242,25 +214,12 @@ static int reduce_file(const struct settings *settings, const char *path, struct
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     const struct settings *settings = raw;
-    struct session session = {0};
-    struct test_case *test = NULL;
-    if (words->count != 1)
-        return error_set(err, ERROR_USAGE, "give one case: a folder, or a model");
-    if (settings->common.engines.count != 1)
-        return error_set(err, ERROR_USAGE, "name one engine with -e; 'assay engines' lists them");
+    if (judge_first_words(&settings->common, words, err))
+        return -1;
     const char *const inputs[] = {words->items[0], settings->inputs.data};
     if (output_check_bundle(&settings->common, inputs, 2, err))
         return -1;
-    int status = casefile_open(&test, words->items[0], &settings->inputs, err);
-    if (!status)
-        status = casefile_rewrite(&test, words->items[0], err);
-    if (!status)
-        status = session_open(&session, &settings->common, 1, true, err);
-    if (!status)
-        status = reduce_file(settings, words->items[0], &session, &test, err);
-    session_close(&session);
-    test_case_free(test);
-    return status;
+    return judge_first_run(&settings->common, &settings->inputs, words->items[0], reduce_file, settings, err);
 }
 
 static const struct cli_option options[] = {

@@ -8,8 +8,8 @@
 #include "cli/casefile.h"
 #include "cli/judge_first.h"
 #include "diagnose/known_findings.h"
-#include "findings/known_witness.h"
 #include "findings/campaign_view.h"
+#include "findings/known_witness.h"
 #include "report/campaign_page.h"
 #include "report/fault_map.h"
 #include "report/text_table.h"
@@ -418,43 +418,17 @@ static bool is_case(const char *path)
 
 enum { FORMAT_PAGE = 1 };
 
-struct page_causes {
-    struct store *store;
-    const struct known_issues *known;
-    struct finding_causes *causes;
-};
-
-static int add_cause(void *context, const struct stored *stored, struct error *err)
-{
-    const struct page_causes *page = context;
-    struct stored now = *stored;
-    struct str status;
-    str_init(&status);
-    const char *document = known_now(page->known, page->store, &now, &status);
-    int result = causes_add(page->causes, page->store, &now, document, err);
-    str_release(&status);
-    return result;
-}
-
 /* Reads the findings by their causes, and writes the page. */
 static int write_page(const struct settings *settings, struct campaign_page *page, struct error *err)
 {
     struct finding_causes causes;
-    struct known_issues known;
     struct known_files files = {settings->known, page->folder ? page->path : NULL, settings->no_known};
-    struct page_causes reading = {page->store, &known, &causes};
     struct store_filter filter = {.signature = settings->show};
     struct str out;
     str_init(&out);
     causes_init(&causes);
     page->causes = &causes;
-    int status = known_open(&known, &files, err);
-    if (status == 0)
-        status = witnesses_load(&known, page->store, page->folder, err);
-    if (status == 0)
-        status = store_list(page->store, &filter, add_cause, &reading, err);
-    if (status == 0)
-        status = known_in_time(&known, err);
+    int status = known_causes(&causes, page->store, page->folder, &files, &filter, err);
     if (status == 0 && settings->show && !causes.count)
         status = error_set(err, ERROR_NOT_FOUND, "there is no finding '%s'", settings->show);
     if (status == 0)
@@ -462,7 +436,6 @@ static int write_page(const struct settings *settings, struct campaign_page *pag
     if (status == 0)
         status = output_write(&settings->common, &out, err);
     causes_release(&causes);
-    known_release(&known);
     str_release(&out);
     return status;
 }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "compare/answer_cache.h"
+#include "engine/answer_cache.h"
 #include "compare/batch.h"
 #include "compare/compare_cause.h"
 #include "compare/explain.h"

@@ -1,8 +1,10 @@
 #include "conform/conform.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "conform/kept_verdicts.h"
 #include "engine/handover.h"
 #include "engine/runner.h"
 
@@ -69,6 +71,15 @@ bool conform_is_beyond_rounding(const struct conform_result *result)
 {
     return result->verdict == CONFORM_PASS && result->judged &&
            verdict_is_finding(result->judged->verdict.kind);
+}
+
+bool conform_judge_says(const struct conform_result *result)
+{
+    if (!result->judged)
+        return false;
+    enum verdict_kind kind = result->judged->verdict.kind;
+    bool nothing = verdict_is(kind, CLASS_UNDECIDED) && result->judged->verdict.by_vote;
+    return !verdict_is(kind, CLASS_AGREES | CLASS_LACK | CLASS_TROUBLE) && !nothing;
 }
 
 bool conform_is_apart(const struct conform_result *result)
@@ -172,6 +183,9 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
 struct flight {
     struct flight *next, **link;
     size_t number;
+    size_t asked;   /* engines of those that work now which have no verdict yet */
+    size_t *places; /* theirs in the panel */
+    int *engines;   /* their numbers in the pool */
     struct suite_loaded loaded;
     struct handover handover;
     struct job_set *sets;
@@ -184,6 +198,9 @@ struct work {
     const struct panel *panel;
     const struct conform_options *options;
     struct runner *runner;
+    struct kept_verdicts *kept;
+    uint64_t *hashes; /* of the cases' files, where verdicts are kept */
+    size_t from, to;  /* the engines that work now */
     struct flight *first;
     size_t flights, bytes; /* in memory now */
     struct str why;
@@ -225,6 +242,12 @@ static enum conform_verdict from_dispute(enum expectation expectation, enum gold
         [EXPECTATION_UNTOLD] = CONFORM_UNDECIDED,
     };
     return verdicts[expectation] ? verdicts[expectation] : from_golden(golden);
+}
+
+/* What becomes of the case on one of the engines that were asked. */
+static struct conform_result *result_on(const struct work *work, const struct flight *flight, size_t asked)
+{
+    return &work->conform->results[flight->number * work->conform->engines + flight->places[asked]];
 }
 
 static struct expected expected_of(const struct test_case *test)
@@ -272,7 +295,7 @@ static enum conform_verdict hold(struct work *work, const struct flight *flight,
 static bool is_broken(struct work *work, const struct flight *flight, size_t set,
                       enum conform_verdict verdict)
 {
-    const struct result *reference = run_result(flight->run, set, work->conform->engines);
+    const struct result *reference = run_result(flight->run, set, flight->asked);
     if (conform_is_finding(verdict) && flight->loaded.misfit) {
         str_clear(&work->why);
         str_add(&work->why, flight->loaded.misfit);
@@ -286,12 +309,12 @@ static bool is_broken(struct work *work, const struct flight *flight, size_t set
 }
 
 /* Of several data sets the first that is not a pass gives the case its verdict. judged: see hold. */
-static void record(struct work *work, const struct flight *flight, size_t set, size_t engine,
+static void record(struct work *work, const struct flight *flight, size_t set, size_t asked,
                    const struct verdict *judged)
 {
     struct conform *conform = work->conform;
-    const struct result *result = run_result(flight->run, set, engine);
-    struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
+    const struct result *result = run_result(flight->run, set, asked);
+    struct conform_result *kept = result_on(work, flight, asked);
     enum conform_verdict verdict = hold(work, flight, set, result, judged);
     if (is_broken(work, flight, set, verdict))
         verdict = CONFORM_NOT_RUNNABLE;
@@ -310,7 +333,7 @@ static void record(struct work *work, const struct flight *flight, size_t set, s
 static void judge_golden(struct work *work, const struct flight *flight, size_t set)
 {
     const struct test_case *test = flight->loaded.tests[set];
-    const struct result *reference = run_result(flight->run, set, work->conform->engines);
+    const struct result *reference = run_result(flight->run, set, flight->asked);
     struct result answer = {.outcome = OUTCOME_OK, .count = test->n_outputs, .outputs = test->outputs};
     struct judge_entry entry = {.name = "golden", .result = &answer};
     struct judgement judgement;
@@ -324,10 +347,10 @@ static void judge_golden(struct work *work, const struct flight *flight, size_t 
 }
 
 /* Whether an engine claims to have what is in the case: else its expected outputs are of no interest. */
-static bool is_taken(const struct work *work, const struct flight *flight, size_t set)
+static bool is_taken(const struct flight *flight, size_t set)
 {
-    for (size_t engine = 0; engine < work->conform->engines; engine++)
-        if (run_result(flight->run, set, engine)->outcome != OUTCOME_UNSUPPORTED)
+    for (size_t i = 0; i < flight->asked; i++)
+        if (run_result(flight->run, set, i)->outcome != OUTCOME_UNSUPPORTED)
             return true;
     return false;
 }
@@ -339,63 +362,94 @@ static bool has_several(const struct test_case *test)
     return model && model->graph->n_node > 1;
 }
 
-static void judge_set(struct work *work, const struct flight *flight, size_t set,
-                      struct sample_verdicts *verdicts, struct verdict *each)
+/* Engines that are judged together: `count` of those that were asked, from `first` on. */
+struct group {
+    size_t first, count;
+    struct panel panel;
+    struct sample_verdicts verdicts;
+    struct verdict *each;
+};
+
+static void judge_set(const struct flight *flight, size_t set, struct group *group)
 {
-    const struct conform *conform = work->conform;
     const struct test_case *test = flight->loaded.tests[set];
-    bool arbitrated = work->panel->reference >= 0;
-    sample_verdicts_add(verdicts,
+    bool arbitrated = group->panel.reference >= 0;
+    sample_verdicts_add(&group->verdicts,
                         &(struct sample_results){
                             .number = set,
                             .test = test,
-                            .results = run_result(flight->run, set, 0),
-                            .reference = arbitrated ? run_result(flight->run, set, conform->engines) : NULL,
+                            .results = run_result(flight->run, set, group->first),
+                            .reference = arbitrated ? run_result(flight->run, set, flight->asked) : NULL,
                             .expected = expected_of(test),
                             .check = has_several(test) ? CHECK_OPERATORS : CHECK_UNDECIDED,
                         },
-                        each);
-    if (arbitrated && !conform->golden[flight->number] && is_taken(work, flight, set))
-        judge_golden(work, flight, set);
+                        group->each);
 }
 
-static void keep_judged(struct work *work, const struct flight *flight,
-                        const struct sample_verdicts *verdicts)
+static void keep_judged(struct work *work, const struct flight *flight, const struct group *group)
 {
-    struct conform *conform = work->conform;
-    for (size_t engine = 0; engine < conform->engines; engine++) {
-        struct conform_result *kept = &conform->results[flight->number * conform->engines + engine];
-        kept->judged = &verdicts->engine[engine];
+    for (size_t i = 0; i < group->count; i++) {
+        struct conform_result *kept = result_on(work, flight, group->first + i);
+        kept->judged = &group->verdicts.engine[i];
         /* It lacks an operator, although its message does not say so. */
         if (conform_is(kept->verdict, CLASS_REFUSAL) && verdict_is(kept->judged->verdict.kind, CLASS_LACK))
             kept->verdict = CONFORM_UNSUPPORTED;
     }
 }
 
-/*
- * All engines have answered: judges each answer and compares it with the expected outputs, in the order of
- * the data sets.
- */
-static void conclude(struct work *work, struct flight *flight)
+/* Judges the answers of a group and compares them with the expected outputs, in the order of the data sets.
+ * The judge's verdicts are in the arena. */
+static void conclude_group(struct work *work, const struct flight *flight, struct group *group,
+                           struct arena *arena)
 {
-    struct conform *conform = work->conform;
     bool judged = !flight->loaded.tests[0]->random && !flight->loaded.misfit;
-    struct verdict *each = memory_zeroed(conform->engines + 1, sizeof *each);
-    struct sample_verdicts verdicts;
-    sample_verdicts_init(&verdicts, &conform->arena, work->panel);
-    verdicts.tolerance = &work->options->tolerance;
-    verdicts.look_up = work->options->look_up;
-    verdicts.known = work->options->known;
+    group->panel = *work->panel;
+    group->panel.count = group->count;
+    group->panel.engines = &flight->engines[group->first];
+    group->each = memory_zeroed(group->count + 1, sizeof *group->each);
+    sample_verdicts_init(&group->verdicts, arena, &group->panel);
+    group->verdicts.tolerance = &work->options->tolerance;
+    group->verdicts.look_up = work->options->look_up;
+    group->verdicts.known = work->options->known;
     for (size_t set = 0; set < flight->loaded.sets; set++) {
         if (judged)
-            judge_set(work, flight, set, &verdicts, each);
-        for (size_t engine = 0; engine < conform->engines; engine++)
-            record(work, flight, set, engine, judged ? &each[engine] : NULL);
+            judge_set(flight, set, group);
+        for (size_t i = 0; i < group->count; i++)
+            record(work, flight, set, group->first + i, judged ? &group->each[i] : NULL);
     }
     if (judged)
-        keep_judged(work, flight, &verdicts);
-    sample_verdicts_release(&verdicts);
-    free(each);
+        keep_judged(work, flight, group);
+    sample_verdicts_release(&group->verdicts);
+    free(group->each);
+}
+
+static int conclude_by_itself(struct work *work, const struct flight *flight, size_t asked, struct error *err)
+{
+    struct conform_result *result = result_on(work, flight, asked);
+    struct group group = {.first = asked, .count = 1};
+    struct arena arena;
+    arena_init(&arena);
+    conclude_group(work, flight, &group, &arena);
+    kept_shorten(result, &work->conform->arena);
+    arena_release(&arena);
+    return work->kept ? kept_put(work->kept, work->hashes[flight->number], flight->places[asked], result, err)
+                      : 0;
+}
+
+/* All engines have answered. */
+static int conclude(struct work *work, struct flight *flight, struct error *err)
+{
+    struct group all = {.count = flight->asked};
+    bool judged = !flight->loaded.tests[0]->random && !flight->loaded.misfit;
+    int status = 0;
+    if (!work->options->by_itself)
+        conclude_group(work, flight, &all, &work->conform->arena);
+    for (size_t i = 0; i < flight->asked && work->options->by_itself && !status; i++)
+        status = conclude_by_itself(work, flight, i, err);
+    for (size_t set = 0; set < flight->loaded.sets && judged && work->panel->reference >= 0; set++)
+        if (!work->conform->golden[flight->number] && is_taken(flight, set))
+            judge_golden(work, flight, set);
+    return status;
 }
 
 static void land(struct work *work, struct flight *flight)
@@ -408,6 +462,8 @@ static void land(struct work *work, struct flight *flight)
     run_free(flight->run);
     free(flight->sets);
     free(flight->gradients);
+    free(flight->places);
+    free(flight->engines);
     handover_close(&flight->handover);
     suite_unload(&flight->loaded);
     free(flight);
@@ -426,7 +482,21 @@ static void submit(struct work *work, struct flight *flight)
     }
     struct job job = {.n_sets = loaded->sets, .sets = flight->sets, .user = flight};
     handover_give(&flight->handover, &job);
-    runner_submit(work->runner, &job, loaded->tests[0]->random ? ASK_NEVER : ASK_ALWAYS);
+    runner_submit_to(work->runner, &job, flight->engines, flight->asked,
+                     loaded->tests[0]->random ? ASK_NEVER : ASK_ALWAYS);
+}
+
+static void choose_engines(struct work *work, struct flight *flight)
+{
+    const struct conform *conform = work->conform;
+    flight->places = memory_zeroed(work->to - work->from + 1, sizeof *flight->places);
+    flight->engines = memory_zeroed(work->to - work->from + 1, sizeof *flight->engines);
+    for (size_t i = work->from; i < work->to; i++) {
+        if (conform_at(conform, flight->number, i)->verdict != CONFORM_UNTESTED)
+            continue;
+        flight->places[flight->asked] = i;
+        flight->engines[flight->asked++] = work->panel->engines[i];
+    }
 }
 
 static void launch(struct work *work, size_t number)
@@ -436,12 +506,17 @@ static void launch(struct work *work, size_t number)
     struct error err;
     error_clear(&err);
     flight->number = number;
+    choose_engines(work, flight);
     flight->next = work->first;
     flight->link = &work->first;
     if (work->first)
         work->first->link = &flight->next;
     work->first = flight;
     work->flights++;
+    if (!flight->asked) {
+        land(work, flight);
+        return;
+    }
     if (suite_load(&conform->suite->cases[number], &flight->loaded, &err) == 0 &&
         handover_open_case(&flight->handover, work->panel->pool, flight->loaded.tests[0], &err) == 0) {
         work->bytes += flight->loaded.size;
@@ -452,8 +527,8 @@ static void launch(struct work *work, size_t number)
     const char *advice = error_advice(&err);
     const char *message =
         arena_printf(&conform->arena, "%s%s%s", err.message, advice ? ". " : "", advice ? advice : "");
-    for (size_t engine = 0; engine < conform->engines; engine++)
-        conform->results[number * conform->engines + engine] =
+    for (size_t i = 0; i < flight->asked; i++)
+        *result_on(work, flight, i) =
             (struct conform_result){.verdict = CONFORM_NOT_RUNNABLE, .message = message};
     land(work, flight);
 }
@@ -465,9 +540,9 @@ static int receive(struct work *work, struct error *err)
         return -1;
     struct flight *flight = run->job.user;
     flight->run = run;
-    conclude(work, flight);
+    int status = conclude(work, flight, err);
     land(work, flight);
-    return 0;
+    return status;
 }
 
 static bool room(const struct work *work)
@@ -492,6 +567,116 @@ static void count(struct conform *conform)
     }
 }
 
+static uint64_t hash_options(const struct conform_options *options)
+{
+    const double numbers[] = {options->tolerance.rtol, options->tolerance.atol, options->tolerance.scale};
+    return hash_bytes(options->judge, numbers, sizeof numbers);
+}
+
+/* All cases on the engines that work now. done: how many steps of the progress went before. */
+static int run_cases(struct work *work, struct progress *progress, size_t done, struct error *err)
+{
+    size_t cases = work->conform->suite->count;
+    int status = 0;
+    for (size_t next = 0; status == 0 && (next < cases || work->flights > 0);) {
+        if (next < cases && room(work))
+            launch(work, next++);
+        else
+            status = receive(work, err);
+        progress_step(progress, done + next - work->flights);
+    }
+    return status;
+}
+
+static bool has_work(const struct conform *conform, size_t engine)
+{
+    for (size_t i = 0; i < conform->suite->count; i++)
+        if (conform_at(conform, i, engine)->verdict == CONFORM_UNTESTED)
+            return true;
+    return false;
+}
+
+/* An engine that does not start has answered all. */
+static void answer_nothing(struct conform *conform, size_t engine, const char *problem)
+{
+    const char *message = arena_strdup(&conform->arena, problem);
+    for (size_t i = 0; i < conform->suite->count; i++)
+        conform->results[i * conform->engines + engine] =
+            (struct conform_result){.verdict = CONFORM_NO_ENGINE, .stage = STAGE_START, .message = message};
+}
+
+/* Starts those of the engines in turn that have something to do, and tells how many these are. */
+static size_t start_turn(struct work *work, int *engines)
+{
+    struct conform *conform = work->conform;
+    size_t count = 0, up = 0;
+    for (size_t i = work->from; i < work->to; i++)
+        if (has_work(conform, i))
+            engines[count++] = work->panel->engines[i];
+    pool_warm_some(work->panel->pool, engines, count);
+    for (size_t i = work->from; i < work->to; i++) {
+        const char *problem = panel_engine(work->panel, i)->problem;
+        if (problem)
+            answer_nothing(conform, i, problem);
+        else
+            up += has_work(conform, i);
+    }
+    return up ? count : 0;
+}
+
+/* A few engines after the others, so that none waits long enough for a core to be called hung. */
+static int run_in_turns(struct work *work, struct progress *progress, struct error *err)
+{
+    struct conform *conform = work->conform;
+    struct pool *pool = work->panel->pool;
+    size_t at_once = pool_cores(pool) + 1;
+    int *engines = memory_zeroed(at_once, sizeof *engines), status = 0;
+    for (; work->from < conform->engines && !status; work->from = work->to) {
+        size_t left = conform->engines - work->from;
+        work->to = work->from + (left < at_once ? left : at_once);
+        size_t count = start_turn(work, engines);
+        if (count)
+            status = run_cases(work, progress, work->from * conform->suite->count / at_once, err);
+        for (size_t i = 0; i < count && !status; i++) {
+            int plain = pool_plain(pool, engines[i]);
+            pool_rest(pool, engines[i]);
+            if (plain >= 0)
+                pool_rest(pool, plain);
+        }
+    }
+    free(engines);
+    return status;
+}
+
+static void recall(struct work *work)
+{
+    struct conform *conform = work->conform;
+    for (size_t i = 0; i < conform->suite->count; i++) {
+        work->hashes[i] = kept_case(&conform->suite->cases[i]);
+        for (size_t engine = 0; engine < conform->engines; engine++) {
+            struct conform_result *result = &conform->results[i * conform->engines + engine];
+            if (kept_get(work->kept, work->hashes[i], engine, &conform->arena, result))
+                conform->kept++;
+            else
+                *result = (struct conform_result){0};
+        }
+    }
+}
+
+static int run(struct work *work, struct progress *progress, struct error *err)
+{
+    const struct conform_options *options = work->options;
+    if (options->keep) {
+        if (kept_open(&work->kept, options->keep, hash_options(options), work->panel, err))
+            return -1;
+        recall(work);
+    }
+    if (options->by_itself)
+        return run_in_turns(work, progress, err);
+    work->to = work->conform->engines;
+    return run_cases(work, progress, 0, err);
+}
+
 int conform_run(struct conform *conform, const struct suite *suite, const struct panel *panel,
                 const struct conform_options *options, struct error *err)
 {
@@ -504,33 +689,43 @@ int conform_run(struct conform *conform, const struct suite *suite, const struct
         .panel = panel,
         .options = options,
         .runner = runner_new(panel, &(struct runner_options){0}),
+        .hashes = memory_zeroed(suite->count, sizeof *work.hashes),
     };
     str_init(&work.why);
     struct progress progress = {0};
+    size_t turns = options->by_itself ? panel->count / (pool_cores(panel->pool) + 1) + 1 : 1;
     if (options->progress)
-        progress_begin(&progress, "conform", suite->count);
+        progress_begin(&progress, "conform", suite->count * turns);
     struct progress *outer = pool_show(panel->pool, &progress);
     double start = clock_seconds();
-    int status = 0;
-    for (size_t next = 0; status == 0 && (next < suite->count || work.flights > 0);) {
-        if (next < suite->count && room(&work))
-            launch(&work, next++);
-        else
-            status = receive(&work, err);
-        progress_step(&progress, next - work.flights);
-    }
+    int status = run(&work, &progress, err);
     pool_show(panel->pool, outer);
     progress_end(&progress);
     conform->seconds = clock_seconds() - start;
     while (work.first && status)
         land(&work, work.first);
     runner_free(work.runner);
+    kept_close(work.kept);
+    free(work.hashes);
     str_release(&work.why);
     if (status == 0) {
         assert(work.flights == 0 && work.bytes == 0);
         count(conform);
     }
     return status;
+}
+
+void conform_leave_out_absent(struct conform *conform, const struct panel *panel)
+{
+    size_t cases = conform->suite->count, engines = 0, kept = 0;
+    for (size_t i = 0; i < panel->count; i++)
+        engines += !panel_engine(panel, i)->problem;
+    for (size_t i = 0; i < cases * panel->count; i++)
+        if (!panel_engine(panel, i % panel->count)->problem)
+            conform->results[kept++] = conform->results[i];
+    conform->engines = engines;
+    free(conform->counts);
+    count(conform);
 }
 
 void conform_release(struct conform *conform)

@@ -66,9 +66,11 @@ struct conform_result {
         bare; /* a data set brings no expected outputs: only the judge can tell whether the answer is right */
     /*
      * The judge's verdict over all data sets of the case; NULL when the case is not runnable, is random, or
-     * has inputs that do not fit the model.
+     * has inputs that do not fit the model. Judged by itself, only what counts for the exit status is there
+     * (conform/kept_verdicts.h), and NULL where nothing does.
      */
     const struct engine_verdict *judged;
+    const char *said;     /* judged by itself, what the judge says besides `message`; NULL: nothing */
     enum listing listing; /* what the list of expected failures says, where there is one */
 };
 
@@ -81,6 +83,7 @@ struct conform {
         *golden; /* [case]: how the case's expected outputs are outside the reference's hard bound, or NULL */
     size_t (*counts)[CONFORM_COUNT]; /* [engine][verdict] */
     bool listed;                     /* a list of expected failures was held against the results */
+    size_t kept;                     /* verdicts that were kept, so that their engine was not asked */
     size_t at_least;                 /* as many cases must have run on each engine */
     double seconds;
 };
@@ -92,6 +95,11 @@ struct conform_options {
     size_t window;       /* most cases in memory; 0: 32 */
     size_t window_bytes; /* most bytes of them; 0: 1 GiB; a single case may exceed it */
     bool progress;
+    /* For many releases of many engines: each is judged as if it were the only one, little is remembered of
+     * each verdict, and no more engines run at a time than there are cores to run them. */
+    bool by_itself;
+    const char *keep; /* with by_itself: the folder of kept verdicts (conform/kept_verdicts.h); or NULL */
+    uint64_t judge;   /* a hash of what these hang on besides what is in here */
     sample_look_up *look_up; /* for known issues, see struct sample_verdicts; NULL: none are known */
     const void *known;       /* its context, which must outlive the conform */
 };
@@ -107,6 +115,9 @@ bool conform_is_unjudged(const struct conform_result *result);
  * bound.
  */
 bool conform_is_beyond_rounding(const struct conform_result *result);
+
+/* Whether the judge does not agree and says more than the verdict. */
+bool conform_judge_says(const struct conform_result *result);
 
 /* Whether the judge says that the engine does not take a form (CLASS_APART), which counts as what it does not
  * support unless the standing is strict. */
@@ -132,6 +143,8 @@ void conform_stands(const struct conform *conform, const char *const *labels, st
 
 int conform_run(struct conform *conform, const struct suite *suite, const struct panel *panel,
                 const struct conform_options *options, struct error *err);
+/* Forgets the engines of the panel that do not start. */
+void conform_leave_out_absent(struct conform *conform, const struct panel *panel);
 void conform_release(struct conform *conform); /* also after a failure */
 
 static inline const struct conform_result *conform_at(const struct conform *conform, size_t number,

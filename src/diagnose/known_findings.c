@@ -2,7 +2,6 @@
 
 #include "base/clean.h"
 #include "base/memory.h"
-#include "diagnose/causes.h"
 #include "diagnose/table.h"
 #include "engine/label.h"
 #include "findings/known_witness.h"
@@ -291,4 +290,38 @@ const char *known_now(const struct known_issues *known, struct store *store, str
     stored->state = STATE_KNOWN;
     stored->detail = known_document(issue);
     return known_document(issue);
+}
+
+struct causes_reading {
+    struct store *store;
+    const struct known_issues *known;
+    struct finding_causes *causes;
+};
+
+static int add_cause(void *context, const struct stored *stored, struct error *err)
+{
+    const struct causes_reading *reading = context;
+    struct stored now = *stored;
+    struct str status;
+    str_init(&status);
+    const char *document = known_now(reading->known, reading->store, &now, &status);
+    int result = causes_add(reading->causes, reading->store, &now, document, err);
+    str_release(&status);
+    return result;
+}
+
+int known_causes(struct finding_causes *causes, struct store *store, const struct folder *campaign,
+                 const struct known_files *files, const struct store_filter *filter, struct error *err)
+{
+    struct known_issues known;
+    struct causes_reading reading = {store, &known, causes};
+    int status = known_open(&known, files, err);
+    if (status == 0)
+        status = witnesses_load(&known, store, campaign, err);
+    if (status == 0)
+        status = store_list(store, filter, add_cause, &reading, err);
+    if (status == 0)
+        status = known_in_time(&known, err);
+    known_release(&known);
+    return status;
 }

@@ -3,6 +3,7 @@
 #ifndef DIAGNOSE_KNOWN_FINDINGS_H
 #define DIAGNOSE_KNOWN_FINDINGS_H
 
+#include "diagnose/causes.h"
 #include "findings/known_issues.h"
 
 /*
@@ -24,6 +25,11 @@ int known_again(const struct known_issues *known, struct store *store, bool last
  */
 const char *known_now(const struct known_issues *known, struct store *store, struct stored *stored,
                       struct str *status);
+
+/* Adds the findings of a store that pass the filter to the causes (initialised), with the status that the
+ * issues of these files give them now. `campaign` is the folder of the store, or NULL. */
+int known_causes(struct finding_causes *causes, struct store *store, const struct folder *campaign,
+                 const struct known_files *files, const struct store_filter *filter, struct error *err);
 
 /*
  * Reads the facts of a finding from the store, with its name and its cause. Fails with ERROR_NOT_FOUND when

@@ -256,6 +256,11 @@ void pool_rest(struct pool *pool, int engine)
     }
 }
 
+size_t pool_cores(const struct pool *pool)
+{
+    return pool->cores;
+}
+
 struct pool_counters pool_counters(const struct pool *pool, int engine)
 {
     return pool->engines[engine]->counters;
@@ -907,12 +912,16 @@ static int pump(struct pool *pool, double timeout, bool naps, struct error *err)
     return 0;
 }
 
-void pool_warm(struct pool *pool)
+static void start_staff(struct pool *pool, int engine)
 {
-    for (size_t i = 0; i < pool->n_engines; i++)
-        for (int active = count_staff(pool, (int)i).active;
-             active < pool->options.workers && !pool->engines[i]->broken; active++)
-            start_worker(pool, (int)i);
+    for (int active = count_staff(pool, engine).active;
+         active < pool->options.workers && !pool->engines[engine]->broken; active++)
+        start_worker(pool, engine);
+}
+
+/* Waits until all workers that were started have answered hello. */
+static void await_staff(struct pool *pool)
+{
     bool starting = true;
     while (starting) {
         starting = false;
@@ -921,6 +930,20 @@ void pool_warm(struct pool *pool)
         if (starting && pump(pool, -1, false, NULL))
             return;
     }
+}
+
+void pool_warm(struct pool *pool)
+{
+    for (size_t i = 0; i < pool->n_engines; i++)
+        start_staff(pool, (int)i);
+    await_staff(pool);
+}
+
+void pool_warm_some(struct pool *pool, const int *engines, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        start_staff(pool, engines[i]);
+    await_staff(pool);
 }
 
 static void give_back(struct pool *pool, struct task *task, struct job *job, struct result *result,

@@ -69,10 +69,14 @@ int pool_add(struct pool *pool, const struct engine_spec *spec);
 /* Starts all workers now and waits until they have answered hello. Engines that do not start are reported by
  * the results of their jobs. */
 void pool_warm(struct pool *pool);
+void pool_warm_some(struct pool *pool, const int *engines, size_t count); /* these engines' alone */
 const struct engine_info *pool_engine(const struct pool *pool, int engine);
 
 /* Whether all engines run on this machine, so that they can read files by path. */
 bool pool_is_local(const struct pool *pool);
+
+/* How many cores this process may use. */
+size_t pool_cores(const struct pool *pool);
 
 /* The smallest memory limit of the engines in the pool, in bytes. */
 size_t pool_memory(const struct pool *pool);

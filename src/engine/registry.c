@@ -270,6 +270,15 @@ static int read_registry_file(struct registry *registry, const char *path, struc
     return ini_read(path, visit_key, registry, err);
 }
 
+/* By name without its ending: onnxruntime.ini before onnxruntime-web.ini, which is like it. */
+static int by_engine(const void *a, const void *b)
+{
+    const char *left = *(char *const *)a, *right = *(char *const *)b;
+    size_t n = strcspn(left, "."), m = strcspn(right, ".");
+    int order = memcmp(left, right, n < m ? n : m);
+    return order ? order : (n > m) - (n < m);
+}
+
 static int read_installed(struct registry *registry, struct error *err)
 {
     char **names;
@@ -277,6 +286,8 @@ static int read_installed(struct registry *registry, struct error *err)
     if (file_list(registry->libexec, &names, &count, NULL))
         return 0; /* nothing installed: other files may still name engines */
     int result = 0;
+    if (count)
+        qsort(names, count, sizeof *names, by_engine);
     for (size_t i = 0; i < count && !result; i++) {
         if (!text_ends(names[i], ".ini"))
             continue;

@@ -33,12 +33,14 @@
 enum { MAX_COLUMNS = 32, MAX_NAME = 40, TYPE_TEXT = 25, TYPE_INT = 20, TYPE_REAL = 701 };
 /* Seconds for which trouble is waited out. A reader is told soon, because nothing is lost when it ends. */
 static const double PATIENCE = 600, READERS_PATIENCE = 3, FIRST_PAUSE = 0.05, LONGEST_PAUSE = 5;
-/* Seconds for a statement of a writer, of a reader, for a reader's wait for locks, and for the server to say
- * that one of them is over. */
+/* Seconds for a statement of a writer, of a reader, for a reader's wait for locks, for a transaction in which
+ * nothing happens (its process hangs, or its machine is gone), and for the server to say that one of them is
+ * over. */
 enum {
     STATEMENT_SECONDS = 600,
     READERS_STATEMENT_SECONDS = 30,
     READERS_LOCK_SECONDS = 5,
+    IDLE_SECONDS = 600,
     ANSWER_SECONDS = 10
 };
 
@@ -223,9 +225,9 @@ static int begin_once(struct postgres *pg, struct error *err)
     str_printf(&sql,
                "BEGIN%s; SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL row_security = off; "
                "SET LOCAL standard_conforming_strings = on; SET LOCAL statement_timeout = '%ds'; "
-               "SET LOCAL lock_timeout = '%ds'",
+               "SET LOCAL lock_timeout = '%ds'; SET LOCAL idle_in_transaction_session_timeout = '%ds'",
                reads ? " READ ONLY" : "", reads ? READERS_STATEMENT_SECONDS : STATEMENT_SECONDS,
-               reads ? READERS_LOCK_SECONDS : STATEMENT_SECONDS);
+               reads ? READERS_LOCK_SECONDS : STATEMENT_SECONDS, IDLE_SECONDS);
     if (restricts_kinds(pg->pq.PQserverVersion(pg->connection)))
         str_add(&sql, "; SET LOCAL restrict_nonsystem_relation_kind = 'view, foreign-table'");
     int status = command(pg, sql.data, err);

@@ -55,9 +55,14 @@ static void no_notice(void *context, const char *message)
 int postgres_connect(const struct postgres_library *pq, PGconn **connection, const char *url,
                      struct error *err)
 {
-    static const char *const words[] = {"dbname",           "connect_timeout", "client_encoding",
-                                        "application_name", "keepalives_idle", NULL};
-    const char *const values[] = {url, "10", "UTF8", "assay", "30", NULL};
+    static const char *const words[] = {"dbname",
+                                        "connect_timeout",
+                                        "client_encoding",
+                                        "application_name",
+                                        "keepalives_idle",
+                                        "tcp_user_timeout",
+                                        NULL};
+    const char *const values[] = {url, "10", "UTF8", "assay", "30", "60000", NULL};
     if (*connection && pq->PQstatus(*connection) == CONNECTION_OK)
         return 0;
     pq->PQfinish(*connection);

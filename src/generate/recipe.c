@@ -2,6 +2,7 @@
 
 #include "generate/operator_case.h"
 #include "generate/plan.h"
+#include "generate/sweep.h"
 
 #include "base/memory.h"
 #include "base/str.h"
@@ -239,6 +240,33 @@ static int make_plan(char *rest, struct test_case **out, struct error *err)
     return result;
 }
 
+/* Reads the words of a sweep: those of all recipes, and its own. One operator, one type and an opset are
+ * needed. */
+static int make_sweep(char *rest, struct test_case **out, struct error *err)
+{
+    struct generate_options options = {0};
+    struct sweep sweep = {0};
+    int result = 0;
+    for (char *word = strtok_r(rest, " ", &rest); !result && word; word = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(word, '=');
+        if (value)
+            *value++ = 0;
+        if (sweep_parse_word(&sweep, word, value) == 0)
+            continue;
+        if (value)
+            value[-1] = '=';
+        result = parse_word(word, &sweep.seed, &sweep.index, &options);
+    }
+    sweep.op = options.ops ? op_find(options.ops) : NULL;
+    sweep.opset = options.opset;
+    while (sweep.type < DTYPE_COUNT && DTYPE_BIT(sweep.type) != options.types)
+        sweep.type++;
+    if (result || !sweep.op || sweep.op->each.rule == EACH_OTHER || sweep.type == DTYPE_COUNT ||
+        sweep.opset < OPSET_FIRST || sweep.opset > OPSET_NEWEST)
+        return error_set(err, ERROR_USAGE, "a sweep needs ops=NAME types=TYPE opset=N form=run|image|...");
+    return sweep_make(&sweep, out, err);
+}
+
 int generate_recipe(const char *recipe, struct test_case **out, struct error *err)
 {
     struct generate_options options = {0};
@@ -246,8 +274,8 @@ int generate_recipe(const char *recipe, struct test_case **out, struct error *er
     char *text = memory_strdup(recipe), *rest = NULL, *kind = strtok_r(text, " ", &rest);
     int result = kind ? 0 : -1;
     *out = NULL;
-    if (kind && strcmp(kind, "plan") == 0) {
-        result = make_plan(rest, out, err);
+    if (kind && (strcmp(kind, "plan") == 0 || strcmp(kind, "sweep") == 0)) {
+        result = strcmp(kind, "plan") == 0 ? make_plan(rest, out, err) : make_sweep(rest, out, err);
         free(text);
         return result;
     }

@@ -299,23 +299,17 @@ extern "C" int onnx_check(const uint8_t *data, size_t size, struct error *err)
     });
 }
 
-// What inference is asked, for the process that does it: libonnx 1.12 dies of some valid models (it adds up
-// dims that it knows through empty ones).
-struct inference {
-    const uint8_t *data;
-    size_t size;
-    bool strict;
-};
-
-static int infer_shapes(void *context, uint8_t **out, size_t *out_size, struct error *err)
+// Inference in a process of its own: libonnx 1.12 dies of some valid models (it adds up dims that it knows
+// through empty ones).
+static int infer_shapes(const uint8_t *data, size_t size, int strict, uint8_t **out, size_t *out_size,
+                        struct error *err)
 {
-    auto asked = static_cast<const struct inference *>(context);
     return guarded(err, ERROR_INVALID, [&] {
         ModelProto model;
-        int result = read_model(asked->data, asked->size, model, err);
+        int result = read_model(data, size, model, err);
         if (result)
             return result;
-        ShapeInferenceOptions options(asked->strict, asked->strict, true);
+        ShapeInferenceOptions options(strict != 0, strict != 0, true);
         {
             lowered here(model);
             shape_inference::InferShapes(model, OpSchemaRegistry::Instance(), options);
@@ -327,9 +321,8 @@ static int infer_shapes(void *context, uint8_t **out, size_t *out_size, struct e
 extern "C" int onnx_infer_shapes(const uint8_t *data, size_t size, int strict, uint8_t **out,
                                  size_t *out_size, struct error *err)
 {
-    struct inference asked = {data, size, strict != 0};
     onnx_prepare();
-    return isolated_run("libonnx", infer_shapes, &asked, out, out_size, err);
+    return isolated_ask("libonnx", infer_shapes, data, size, strict, out, out_size, err);
 }
 
 extern "C" int onnx_parse_text(const char *text, uint8_t **out, size_t *size, struct error *err)

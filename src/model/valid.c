@@ -8,17 +8,13 @@
 /* What the checker process returns; -1 means that it crashed, which says nothing about the model. */
 enum { VALID = 0, INVALID = 2 };
 
-struct packed {
-    uint8_t *data;
-    size_t size;
-};
-
-static int check(void *context, uint8_t **out, size_t *size, struct error *err)
+static int check(const uint8_t *data, size_t size, int number, uint8_t **out, size_t *out_size,
+                 struct error *err)
 {
-    const struct packed *packed = context;
+    (void)number;
     *out = NULL;
-    *size = 0;
-    int result = onnx_check(packed->data, packed->size, err);
+    *out_size = 0;
+    int result = onnx_check(data, size, err);
     return result < 0 && err->code == ERROR_INVALID ? INVALID : VALID;
 }
 
@@ -50,10 +46,9 @@ static void add_shapes(struct model *model, Onnx__ValueInfoProto **infos, size_t
 int model_valid(const struct model *model, struct error *err)
 {
     struct model *copy = NULL;
-    struct packed packed = {0};
     struct error why = {0};
-    uint8_t *nothing = NULL;
-    size_t size;
+    uint8_t *packed = NULL, *nothing = NULL;
+    size_t packed_size, size;
     int result = VALID;
     if (model_clone(&copy, model, NULL))
         return 0;
@@ -61,10 +56,10 @@ int model_valid(const struct model *model, struct error *err)
     add_shapes(copy, copy->graph->input, copy->graph->n_input);
     add_shapes(copy, copy->graph->output, copy->graph->n_output);
     onnx_prepare();
-    if (model_pack(copy, &packed.data, &packed.size, NULL) == 0)
-        result = isolated_run("libonnx", check, &packed, &nothing, &size, &why);
+    if (model_pack(copy, &packed, &packed_size, NULL) == 0)
+        result = isolated_ask("libonnx", check, packed, packed_size, 0, &nothing, &size, &why);
     free(nothing);
-    free(packed.data);
+    free(packed);
     model_free(copy);
     return result == INVALID ? error_set(err, ERROR_INVALID, "not a valid ONNX model: %s", why.message) : 0;
 }

@@ -749,7 +749,7 @@ enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 /* Members that the rows have in common. */
 #define USUAL                                                                                              \
     .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_FIRST, .result = RESULT_LIKE_INPUT, \
-    .work = WORK_ELEMENTS
+    .work = WORK_ELEMENTS, .each = {EACH_ALONE}
 
 const struct op ops_activation[] = {
     {OP("Celu", 12), USUAL, .types = {{12, DTYPE_BIT(DTYPE_FLOAT)}}, .params = alpha_param,

@@ -559,7 +559,9 @@ enum {
 /* clang-format on */
 
 /* Members that the rows have in common. */
-#define USUAL .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_ALL, .work = WORK_ELEMENTS
+#define USUAL                                                                                      \
+    .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .data = DATA_ALL, .work = WORK_ELEMENTS, \
+    .each = {EACH_PAIR, .second = 1}
 
 const struct op ops_binary[] = {
     {OP("Add", 1), .flags = OP_SPECIMEN | OP_SPECIMEN_OF_NAN, .gradient = gradient_arithmetic, USUAL,

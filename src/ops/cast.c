@@ -205,6 +205,7 @@ const struct op ops_cast[] = {
      .result = RESULT_OTHER,
      .work = WORK_ELEMENTS,
      .slope = SLOPE_ALMOST_EVERYWHERE,
+     .each = {EACH_ALONE},
      .flags = OP_CASTS | OP_MAKES_NARROW,
      .narrow = {19, DTYPES_NARROW},
      .dangers = {{DANGER_STEP}}},
@@ -212,7 +213,7 @@ const struct op ops_cast[] = {
      .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6}, .types = {{15, ANY}}, .eval = eval_cast_like,
      .gradient = gradient_cast, .sample = sample_cast_like, .data = DATA_FIRST, .range = {RANGE_LIKE_INPUTS},
      .factors = {FACTORS_PRODUCT, .powers = {1}}, .result = RESULT_OTHER, .work = WORK_ELEMENTS,
-     .slope = SLOPE_ALMOST_EVERYWHERE, .flags = OP_MAKES_NARROW, .narrow = {19, DTYPES_NARROW},
-     .dangers = {{DANGER_STEP}}},
+     .slope = SLOPE_ALMOST_EVERYWHERE, .each = {EACH_ALONE}, .flags = OP_MAKES_NARROW,
+     .narrow = {19, DTYPES_NARROW}, .dangers = {{DANGER_STEP}}},
     {0},
 };

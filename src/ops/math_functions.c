@@ -346,7 +346,8 @@ enum { WITHOUT_BFLOAT16 = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 /* Members that the rows have in common. */
 #define USUAL                                                                                               \
     .inputs = {1, 1}, .outputs = {1, 1}, .ranks = {0, 6}, .eval = eval_function, .sample = sample_function, \
-    .data = DATA_FIRST, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE
+    .data = DATA_FIRST, .result = RESULT_LIKE_INPUT, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,      \
+    .each = {EACH_ALONE}
 
 const struct op ops_math_functions[] = {
     {OP("Acos", 7), USUAL, .gradient = gradient_function,

@@ -635,9 +635,9 @@ const struct op ops_matmul[] = {
      .sample = sample_matmul, .data = DATA_ALL, .range = {RANGE_DOT},
      .factors = {FACTORS_PRODUCT, .powers = {1, 1}}, .history = {.same_since = 1}, .result = RESULT_TYPE,
      .work = WORK_PRODUCTS, .slope = SLOPE_EVERYWHERE, .dangers = {{DANGER_NONE}}},
-    {OP("MatMulInteger", 10), .inputs = {2, 4}, .outputs = {1, 1}, .ranks = {2, 4}, .types = {{10, BYTES}},
-     .eval = eval_matmul_integer, .sample = sample_matmul_integer, .data = DATA_FIRST, .range = {RANGE_DOT},
-     .factors = {FACTORS_NONE}, .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_PRODUCTS,
-     .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
+    {OP("MatMulInteger", 10), .each = {EACH_PRODUCT, .second = 1}, .inputs = {2, 4}, .outputs = {1, 1},
+     .ranks = {2, 4}, .types = {{10, BYTES}}, .eval = eval_matmul_integer, .sample = sample_matmul_integer,
+     .data = DATA_FIRST, .range = {RANGE_DOT}, .factors = {FACTORS_NONE}, .history = {.same_since = 10},
+     .result = RESULT_OTHER, .work = WORK_PRODUCTS, .slope = SLOPE_NOWHERE, .dangers = {{DANGER_NONE}}},
     {0},
 };

@@ -100,6 +100,22 @@ enum {
                     it wins, as in NumPy, unless the call leaves it out (op_call.nans_left_out) */
 };
 
+/*
+ * Which elements an element of the first output is computed from, besides parameters: what a sweep over all
+ * values (generate/sweep.h) may put side by side in one tensor.
+ */
+enum op_each_rule {
+    EACH_OTHER,   /* others than the ones below, or nobody has said: it is not swept */
+    EACH_ALONE,   /* the one at its place in input 0 */
+    EACH_PAIR,    /* those at its place in input 0 and in input `second` */
+    EACH_PRODUCT, /* a row of input 0 and a column of input `second` */
+};
+
+struct op_each {
+    enum op_each_rule rule;
+    size_t second;
+};
+
 /* How many there may be, both included. */
 struct op_limits {
     int least, most;
@@ -242,7 +258,7 @@ struct op_history {
 };
 
 /* A row. It starts with OP(name, opset), or OP_MICROSOFT(name). flags, params, extras, open, index, fit,
- * others and gradient may be left out; so may history unless the operator is older than OP_OLDEST. */
+ * others, each and gradient may be left out; so may history unless the operator is older than OP_OLDEST. */
 struct op {
     const char *name;   /* as people and files write it: "Gelu", "com.microsoft::Gelu" */
     const char *type;   /* the op_type of its nodes */
@@ -286,6 +302,7 @@ struct op {
         bool channels_last; /* the second operand's last axis counts the channels of the result, else the
                                first */
     } on_levels;
+    struct op_each each;
     /* Calls `give` for legal values of an attribute that follow from the node itself (the equation of an
      * Einsum), besides those in the table. NULL: there are none. */
     void (*others)(const Onnx__NodeProto *node, const struct op_param *param,

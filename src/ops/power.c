@@ -102,9 +102,11 @@ static long double growth_within(const struct pair *p, long double most)
     return low > 0 ? growth : fmaxl(growth, 0.4L);
 }
 
+/* What libraries disagree about. C gives 1 for NaN to the power of 0, but NaN where the NaN is a signalling
+ * one, and ONNX does not distinguish these. */
 static bool is_open(long double x, long double y)
 {
-    return (x == 1 && isnan(y)) || (fabsl(x) == 1 && isinf(y));
+    return (x == 1 && isnan(y)) || (isnan(x) && y == 0) || (fabsl(x) == 1 && isinf(y));
 }
 
 /* The power for all operands within their bounds, without its last rounding. */
@@ -132,8 +134,11 @@ static void put_float(const struct pair *p, struct bounded *out, size_t i)
         bounded_put_open(out, i);
         return;
     }
-    /* An exponent converted to the type of the base may become whole: then a negative base has a power. */
-    bool changed = p->a < 0 && isfinite(p->b) && !is_whole(p->b) && is_whole(dtype_round(p->type, p->b));
+    /* An exponent converted to the type of the base may become whole: then a negative base has a power. Or it
+     * may become even: then the power has another sign. */
+    long double converted = dtype_round(p->type, p->b);
+    bool changed = p->a < 0 && isfinite(p->b) &&
+                   (is_whole(p->b) != is_whole(converted) || is_odd(p->b) != is_odd(converted));
     /* An odd negative power of 0 is an infinity with the sign of the zero. */
     bool signed_zero = p->a == 0 && p->b < 0 && is_odd(p->b);
     if (changed || signed_zero) {
@@ -269,12 +274,25 @@ static const struct op_param params[] = {{"Y", PARAM_INPUT, .input = 1, .legal =
 
 const struct op ops_power[] = {
     {OP("Pow", 1),
-     .open = "a power of 1 or -1 with an exponent that is not finite, or an integer that overflows",
-     .inputs = {2, 2}, .outputs = {1, 1}, .ranks = {0, 6},
-     .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}}, .params = params,
-     .eval = eval_pow, .gradient = gradient_pow, .sample = sample_pow, .data = DATA_ALL,
-     .range = {RANGE_POWER, .wants = {0.1, 4}}, .factors = {FACTORS_NONE}, .history = {.same_since = 7},
-     .result = RESULT_TYPE, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE, .flags = OP_RAISES,
+     .open = "a power of 1 or -1 with an exponent that is not finite, NaN to the power of 0, or an integer "
+             "that overflows",
+     .inputs = {2, 2},
+     .outputs = {1, 1},
+     .ranks = {0, 6},
+     .types = {{11, SOME_FLOATS}, {12, SOME_FLOATS | WHOLE}, {13, DTYPES_FLOAT | WHOLE}},
+     .params = params,
+     .eval = eval_pow,
+     .gradient = gradient_pow,
+     .sample = sample_pow,
+     .data = DATA_ALL,
+     .range = {RANGE_POWER, .wants = {0.1, 4}},
+     .factors = {FACTORS_NONE},
+     .history = {.same_since = 7},
+     .result = RESULT_TYPE,
+     .work = WORK_ELEMENTS,
+     .slope = SLOPE_EVERYWHERE,
+     .flags = OP_RAISES,
+     .each = {EACH_PAIR, .second = 1},
      .dangers = {{DANGER_POWER}}},
     {0},
 };

@@ -5,6 +5,7 @@
  * (2 units), so near a half both neighbours are right; by a power of two either way is exact, and so is the
  * rounding.
  */
+#include "base/wide.h"
 #include "bounds/number.h"
 #include "ops/draw.h"
 #include "ops/op.h"
@@ -161,7 +162,7 @@ static void put_narrow(const struct quantized *q, struct bounded *out, size_t i)
     long double error = isnan(quotient) ? bounded_hard(q->x, i) : quotient_error(q, i, at, quotient);
     long double sum = quotient + zero;
     if (error > 0)
-        error += 0x1p-60L * (fabsl(quotient) + error) + dtype_precision(q->precision).tiny;
+        error += 16 * WIDE_UNIT * (fabsl(quotient) + error) + dtype_precision(q->precision).tiny;
     if (zero != 0)
         error += unit_of(q->precision) * (fabsl(sum) + error);
     to_narrow_put(&q->how, out, i, sum, error);
@@ -179,7 +180,7 @@ static void put_quantized(const struct quantized *q, struct bounded *out, size_t
     }
     long double error = quotient_error(q, i, at, quotient);
     if (error > 0) /* the ends of the interval are rounded sums */
-        error += 0x1p-60L * (fabsl(quotient) + error);
+        error += 16 * WIDE_UNIT * (fabsl(quotient) + error);
     bool any = isinf(error); /* the sign of an infinite quotient is uncertain too */
     bounded_put_range(out, i, saturate(out->type, rintl(quotient) + zero),
                       saturate(out->type, any ? -INFINITY : rintl(quotient - error) + zero),
@@ -441,18 +442,44 @@ const struct op ops_quantize[] = {
     {OP("DequantizeLinear", 10),
      .open = "what follows from a missing zero point, or one of another shape than the scale, or the axis of "
              "this scale",
-     .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{11, BYTES}, {21, WORDS}},
-     .params = dequantize_params, .eval = eval_dequantize, .sample = sample_dequantize, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_PRODUCT, .powers = {0, 1}},
-     .history = {.same_since = 10}, .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_EVERYWHERE,
-     .narrow = {19, DTYPES_NARROW}, .flags = OP_DEQUANTIZES, .dangers = {{DANGER_NONE}}},
+     .inputs = {2, 3},
+     .outputs = {1, 1},
+     .ranks = {0, 5},
+     .types = {{11, BYTES}, {21, WORDS}},
+     .params = dequantize_params,
+     .eval = eval_dequantize,
+     .sample = sample_dequantize,
+     .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_PRODUCT, .powers = {0, 1}},
+     .history = {.same_since = 10},
+     .result = RESULT_OTHER,
+     .work = WORK_ELEMENTS,
+     .slope = SLOPE_EVERYWHERE,
+     .narrow = {19, DTYPES_NARROW},
+     .each = {EACH_ALONE},
+     .flags = OP_DEQUANTIZES,
+     .dangers = {{DANGER_NONE}}},
     {OP("QuantizeLinear", 10),
      .open = "the code of NaN, or of a number divided by a scale of 0, and a zero point of another shape "
              "than the scale",
-     .inputs = {2, 3}, .outputs = {1, 1}, .ranks = {0, 5}, .types = {{11, SOURCES}, {19, SOURCES | HALVES}},
-     .params = quantize_params, .eval = eval_quantize, .sample = sample_quantize, .data = DATA_FIRST,
-     .range = {RANGE_LIKE_INPUTS}, .factors = {FACTORS_NONE}, .history = {.same_since = 10},
-     .result = RESULT_OTHER, .work = WORK_ELEMENTS, .slope = SLOPE_NOWHERE, .narrow = {19, DTYPES_NARROW},
-     .flags = OP_MAKES_NARROW | OP_FIRST_NOT_NARROW | OP_QUANTIZES, .dangers = {{DANGER_POLE, .input = 1}}},
+     .inputs = {2, 3},
+     .outputs = {1, 1},
+     .ranks = {0, 5},
+     .types = {{11, SOURCES}, {19, SOURCES | HALVES}},
+     .params = quantize_params,
+     .eval = eval_quantize,
+     .sample = sample_quantize,
+     .data = DATA_FIRST,
+     .range = {RANGE_LIKE_INPUTS},
+     .factors = {FACTORS_NONE},
+     .history = {.same_since = 10},
+     .result = RESULT_OTHER,
+     .work = WORK_ELEMENTS,
+     .slope = SLOPE_NOWHERE,
+     .narrow = {19, DTYPES_NARROW},
+     .each = {EACH_ALONE},
+     .flags = OP_MAKES_NARROW | OP_FIRST_NOT_NARROW | OP_QUANTIZES,
+     .dangers = {{DANGER_POLE, .input = 1}}},
     {0},
 };

@@ -8,6 +8,7 @@
  */
 #include "ops/quantized.h"
 
+#include "base/wide.h"
 #include "ops/convolve.h"
 #include "ops/draw.h"
 #include "ops/draw_window.h"
@@ -31,7 +32,7 @@ void quantized_put(struct bounded *out, size_t i, long double value, long double
         bounded_put_undecided(out, i, 0);
         return;
     }
-    error += 0x1p-60L * fabsl(value);
+    error += 16 * WIDE_UNIT * fabsl(value);
     bounded_put_range(out, i, saturate(out->type, rintl(value) + zero.v),
                       saturate(out->type, rintl(value - error) + zero.v - zero.h),
                       saturate(out->type, rintl(value + error) + zero.v + zero.h));
@@ -321,8 +322,8 @@ const struct op ops_quantized[] = {
     {OP("QLinearConv", 10), USUAL, .flags = OP_ON_REQUEST, .inputs = {8, 9}, .ranks = {3, 5},
      .on_levels = {.type = "Conv"}, .params = conv_params, .extras = conv_extras, .eval = eval_qlinear_conv,
      .sample = sample_qlinear_conv},
-    {OP("QLinearMatMul", 10), USUAL, .flags = OP_ON_REQUEST, .inputs = {8, 8}, .ranks = {2, 3},
-     .on_levels = {.type = "MatMul", .channels_last = true}, .eval = eval_qlinear_matmul,
-     .sample = sample_qlinear_matmul},
+    {OP("QLinearMatMul", 10), USUAL, .each = {EACH_PRODUCT, .second = 3}, .flags = OP_ON_REQUEST,
+     .inputs = {8, 8}, .ranks = {2, 3}, .on_levels = {.type = "MatMul", .channels_last = true},
+     .eval = eval_qlinear_matmul, .sample = sample_qlinear_matmul},
     {0},
 };

@@ -4,6 +4,7 @@
  * the result from that.
  */
 #include "base/memory.h"
+#include "base/wide.h"
 #include "bounds/sum.h"
 #include "ops/draw.h"
 #include "ops/gradient.h"
@@ -392,7 +393,7 @@ static void put_log_sum_exp(struct bounded *out, size_t i, const struct bounded 
     long double result = m + logl(s);
     /* Opset 18 defines it by a function that applies exp directly, in float64: there, these are infinite. */
     long double worst =
-        fminl(fmaxl(logl(most / s), logl(s / least)) + 0x1p-60L, largest); /* 1 + h may be 1 */
+        fminl(fmaxl(logl(most / s), logl(s / least)) + 16 * WIDE_UNIT, largest); /* 1 + h may be 1 */
     if (result + worst > log(DBL_MAX) || result - worst < log(DBL_MIN)) {
         bounded_put_undecided(out, i, result);
         return;

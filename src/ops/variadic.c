@@ -176,7 +176,7 @@ enum { SOME_FLOATS = DTYPES_FLOAT & ~(1 << DTYPE_BFLOAT16) };
 #define USUAL                                                                                     \
     .inputs = {1, OP_VARIADIC}, .outputs = {1, 1}, .ranks = {0, 6}, .eval = eval_variadic,        \
     .sample = sample_variadic, .data = DATA_ALL, .factors = {FACTORS_SUM}, .result = RESULT_TYPE, \
-    .work = WORK_ELEMENTS
+    .work = WORK_ELEMENTS, .each = {EACH_PAIR, .second = 1}
 
 const struct op ops_variadic[] = {
     {OP("Max", 1), USUAL, .flags = OP_NAN_UNSAID, .gradient = gradient_extreme,

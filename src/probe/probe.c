@@ -1,5 +1,7 @@
 #include "probe/probe.h"
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/str.h"
@@ -225,6 +227,7 @@ struct probing {
     struct probe_result *results;
     struct progress progress;
     size_t next, back; /* items: to be made next; done with */
+    int64_t end_ns;    /* when no more are made; 0: when all are */
 };
 
 static int take(void *context, struct trial_done *done, struct error *err)
@@ -255,7 +258,8 @@ static int make(void *context, struct test_case **test, void **user, struct erro
     struct probing *probing = context;
     const struct plan *plan = probing->plan;
     (void)err;
-    if (probing->next == plan->count)
+    if (probing->next == plan->count || interrupt_pending() ||
+        (probing->end_ns && clock_ns() > probing->end_ns))
         return 0;
     struct plan_item *item = &plan->items[probing->next++];
     const struct probe_row *row = &plan->layout.ops[item->op_number].rows[item->row];
@@ -279,6 +283,8 @@ static int run_plan(const struct probe_options *options, const struct plan *plan
                     struct probe_result *results, struct error *err)
 {
     struct probing probing = {.options = options, .plan = plan, .results = results};
+    if (options->seconds > 0)
+        probing.end_ns = clock_ns() + (int64_t)(options->seconds * 1e9);
     if (options->progress)
         progress_begin(&probing.progress, "probe", plan->count);
     int status = trials_run(trials, &(struct trial_source){&probing, make, take}, err);

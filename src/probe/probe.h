@@ -85,10 +85,11 @@ struct probe_options {
     const char *ops;           /* comma-separated operator names; NULL: all */
     dtype_set narrow;          /* narrow types to ask for as well, see op_narrow_at */
     uint64_t seed;
-    bool trace;    /* also ask which kernels and passes the engines use, which takes time */
-    bool quick;    /* only opsets 13, 17 and 21 (or an operator's first), two ranks and choices of inputs */
-    bool oldest;   /* with quick: also the oldest opset */
-    bool progress; /* show the progress on a terminal */
+    bool trace;     /* also ask which kernels and passes the engines use, which takes time */
+    bool quick;     /* only opsets 13, 17 and 21 (or an operator's first), two ranks and choices of inputs */
+    bool oldest;    /* with quick: also the oldest opset */
+    bool progress;  /* show the progress on a terminal */
+    double seconds; /* after which no more is asked, as after a signal to end; 0: no limit */
 };
 
 /*

@@ -280,8 +280,9 @@ static int prepare(struct oracle *oracle, struct flight *flight, struct error *e
         return -1;
     flight->hash = hash_bytes(0, flight->bytes, flight->size);
     for (size_t i = 0; i < subject->n_inputs; i++)
-        flight->hash =
-            hash_bytes(flight->hash, subject->inputs[i].tensors[0].data, subject->inputs[i].tensors[0].size);
+        for (size_t k = 0; k < subject->inputs[i].count; k++)
+            flight->hash = hash_bytes(flight->hash, subject->inputs[i].tensors[k].data,
+                                      subject->inputs[i].tensors[k].size);
     return oracle->rewriting ? rewrite(oracle, flight, err) : 0;
 }
 

@@ -4,12 +4,9 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/ddmin.h"
-#include "case/case_gradient.h"
-#include "reduce/oracle.h"
+#include "reduce/oracle_of_case.h"
 #include "reduce/pass.h"
-#include "reduce/same_failure.h"
 #include "rules/rewriting.h"
-#include "search/forbidden.h"
 #include "trial/trial.h"
 
 #include <stdlib.h>
@@ -179,27 +176,8 @@ static int start(struct work *work, const struct test_case *from, const struct r
 {
     if (subject_from_case(&work->best, work->oracle.rewriting ? from->equivalence->origin : from, err))
         return -1;
-    onnx_checker_start_newest(&work->oracle.checker);
-    struct error first = {0};
-    int status = oracle_start(&work->oracle, &work->best, &first);
-    if (status && options->companion >= 0 &&
-        (first.code == ERROR_NOT_FOUND || first.code == ERROR_UNSUPPORTED)) {
-        work->oracle.companion = options->companion;
-        work->oracle.by_companion = first.code == ERROR_UNSUPPORTED;
-        status = oracle_start(&work->oracle, &work->best, &first);
-    }
-    if (status && first.code == ERROR_INVALID)
-        return error_set(
-            err, ERROR_INVALID,
-            "the case is not valid, so no engine can be blamed: %.300s; correct the inputs or the "
-            "model",
-            first.message);
-    if (status)
-        return error_set(err, first.code, "%s", first.message);
-    bool spoken = !work->oracle.n_blamed && work->oracle.keep.text[0];
-    if (options->keep && !signature_alike(options->keep, &work->oracle.keep) &&
-        !(spoken && same_message(options->keep, &work->oracle.keep)))
-        return error_set(err, ERROR_NOT_FOUND, "the case shows another failure: %s", work->oracle.keep.text);
+    if (oracle_begin(&work->oracle, &work->best, options, err))
+        return -1;
     oracle_shorten(&work->oracle, &work->best);
     record_best(work);
     return 0;
@@ -219,21 +197,6 @@ static void run(struct work *work)
     }
 }
 
-static void finish_stats(const struct work *work, struct reduce_stats *stats, double started)
-{
-    stats->nodes_after = subject_nodes(&work->best);
-    stats->elements_after = subject_elements(&work->best);
-    stats->made = work->oracle.made;
-    stats->invalid = work->oracle.invalid;
-    stats->runs = work->oracle.runs;
-    stats->held = work->oracle.held;
-    stats->seconds = clock_seconds() - started;
-    stats->complete = !work->up;
-    stats->last = work->oracle.keep;
-    stats->verdict = work->oracle.verdict;
-    memcpy(stats->text, work->oracle.text, sizeof stats->text);
-}
-
 /* Lets trials run both forms of every candidate. */
 static void use_trials(struct work *work, const struct test_case *from, const struct reduce_options *options)
 {
@@ -247,28 +210,20 @@ static void use_trials(struct work *work, const struct test_case *from, const st
         .panel = &work->panel, .registry = options->registry, .ahead = options->ahead ? options->ahead : 8});
 }
 
-/* Who forbids the smaller case, asked again: it may be more certain now. */
-static void keep_forbidden(struct test_case *smaller, const struct test_case *from)
-{
-    struct error why = {0};
-    smaller->forbidden =
-        forbidden_proof(test_case_model(smaller, NULL), smaller->inputs, smaller->n_inputs, &why);
-    smaller->forbidden_why = memory_strdup(why.message);
-    smaller->forbidden_node = from->forbidden_node ? memory_strdup(from->forbidden_node) : NULL;
-}
-
 /* The case that the best is, with the names and recipes of the one that was given. */
 static int make_case(struct work *work, const struct test_case *from, struct test_case **smaller,
                      struct error *err)
 {
     const struct test_case *subject = work->oracle.rewriting ? from->equivalence->origin : from;
+    if (!work->oracle.rewriting) {
+        int status = oracle_case(smaller, &work->best, from, from->forbidden_node, err);
+        test_case_set_name(*smaller, subject->name);
+        test_case_set_recipe(*smaller, subject->recipe);
+        return status;
+    }
     *smaller = subject_to_case(&work->best);
     test_case_set_name(*smaller, subject->name);
     test_case_set_recipe(*smaller, subject->recipe);
-    if (from->forbidden)
-        keep_forbidden(*smaller, from);
-    if (!work->oracle.rewriting)
-        return test_case_ask_like(*smaller, from, err);
     struct test_case *origin = *smaller;
     int applied = rewriting_apply(origin, work->oracle.rewriting, smaller, err);
     test_case_free(origin);
@@ -282,23 +237,7 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
 {
     double started = clock_seconds();
     struct work work = {
-        .oracle =
-            {
-                .pool = options->pool,
-                .engine = options->engine,
-                .companion = -1,
-                .label = options->label ? options->label : pool_engine(options->pool, options->engine)->label,
-                .deadline = options->deadline,
-                .end_ns = options->seconds > 0 ? clock_ns() + (int64_t)(options->seconds * 1e9) : 0,
-                .most = options->most,
-                .ahead = options->ahead,
-                .alive = options->alive,
-                .context = options->context,
-                .forbidden = from->forbidden,
-                .forbidden_node = from->forbidden_node,
-                .gradient = from->gradient != NULL,
-                .gradient_seed = from->gradient ? from->gradient->seed : 0,
-            },
+        .oracle = oracle_of_case(from, options),
     };
     *stats = (struct reduce_stats){0};
     *smaller = NULL;
@@ -319,7 +258,9 @@ int reduce_case(struct test_case **smaller, const struct test_case *from,
             status =
                 error_set(err, ERROR_NOT_FOUND,
                           "the case reduced for a hang answers after more than 1 s: use a longer --deadline");
-        finish_stats(&work, stats, started);
+        oracle_stats(&work.oracle, &work.best, stats);
+        stats->seconds = clock_seconds() - started;
+        stats->complete = !work.up;
     }
     if (!status)
         status = make_case(&work, from, smaller, err);

@@ -49,9 +49,8 @@ static int take_inputs(struct subject *subject, const struct test_case *from, st
         const struct value *given = given_value(from, info->name, i);
         if (!given && is_initializer(graph, info->name))
             continue;
-        if (!given || given->kind != VALUE_TENSOR)
-            return error_set(err, ERROR_UNSUPPORTED, "the input '%.100s' is %s", info->name,
-                             given ? "not a tensor" : "not given");
+        if (!given)
+            return error_set(err, ERROR_UNSUPPORTED, "the input '%.100s' is not given", info->name);
         drop_initializer(graph, info->name);
         if (value_copy(&subject->inputs[subject->n_inputs], given, err))
             return -1;
@@ -121,7 +120,8 @@ size_t subject_elements(const struct subject *subject)
 {
     size_t total = 0;
     for (size_t i = 0; i < subject->n_inputs; i++)
-        total += subject->inputs[i].tensors[0].count;
+        for (size_t k = 0; k < subject->inputs[i].count; k++)
+            total += subject->inputs[i].tensors[k].count;
     for (size_t i = 0; i < subject->model->graph->n_initializer; i++) {
         const Onnx__TensorProto *tensor = subject->model->graph->initializer[i];
         size_t count = 1;
@@ -146,6 +146,8 @@ const char *subject_leaf_name(const struct subject *subject, size_t leaf)
 int subject_leaf(const struct subject *subject, size_t leaf, struct tensor *tensor)
 {
     tensor_init(tensor);
+    if (leaf < subject->n_inputs && subject->inputs[leaf].kind != VALUE_TENSOR)
+        return -1;
     if (leaf < subject->n_inputs)
         return tensor_copy(tensor, &subject->inputs[leaf].tensors[0], NULL);
     return model_tensor_read(subject->model->graph->initializer[leaf - subject->n_inputs], tensor, NULL);
@@ -337,7 +339,7 @@ static Onnx__TypeProto *guess_type(const struct subject *subject, const char *na
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t k = 0; k < graph->node[i]->n_output && graph->node[i]->n_input; k++)
             for (size_t m = 0; m < subject->n_inputs; m++)
-                if (text_equal(graph->node[i]->output[k], name) &&
+                if (text_equal(graph->node[i]->output[k], name) && subject->inputs[m].kind == VALUE_TENSOR &&
                     text_equal(graph->node[i]->input[0], subject->inputs[m].name))
                     return type_make(arena, subject->inputs[m].tensors[0].type,
                                      &subject->inputs[m].tensors[0].shape);

@@ -24,7 +24,7 @@ struct subject {
 };
 
 /* Makes a subject from a case. Inputs are put in the graph's order; those with a default and no given value
- * stay initialisers. Fails when an input is not a tensor or is not given. */
+ * stay initialisers. Fails when an input is not given. */
 int subject_from_case(struct subject *subject, const struct test_case *from, struct error *err);
 
 /* Makes a case from the subject, which is empty afterwards. */
@@ -35,8 +35,9 @@ void subject_release(struct subject *subject); /* accepts a zeroed one */
 size_t subject_nodes(const struct subject *subject);    /* including those in bodies */
 size_t subject_elements(const struct subject *subject); /* elements of all leaves together */
 
-/* Leaves. subject_leaf gives a tensor that the caller owns; subject_set_leaf copies the tensor and changes
- * the declared type of an input accordingly. */
+/* Leaves. subject_leaf gives a tensor that the caller owns, and fails for an input that is a sequence or
+ * absent, which no edit changes; subject_set_leaf copies the tensor and changes the declared type of an input
+ * accordingly. */
 size_t subject_leaves(const struct subject *subject);
 const char *subject_leaf_name(const struct subject *subject, size_t leaf);
 int subject_leaf(const struct subject *subject, size_t leaf, struct tensor *tensor);

@@ -21,10 +21,10 @@ static void add_head(struct str *out, const char *name, const char *type, const 
 }
 
 /* Begins a line, whose labels may go on. */
-static void begin_line(struct str *out, const char *name, const struct campaign_view *view)
+static void begin_line(struct str *out, const char *name, const char *campaign)
 {
     str_printf(out, "%s{", name);
-    add_label(out, "campaign", view->name);
+    add_label(out, "campaign", campaign);
 }
 
 /* Of a campaign: one number, and none where it does not apply. */
@@ -107,7 +107,7 @@ static void add_figure(struct str *out, const struct figure *figure, const struc
         double value = figure->value(&views[i]);
         if (value < 0)
             continue;
-        begin_line(out, figure->name, &views[i]);
+        begin_line(out, figure->name, views[i].name);
         str_printf(out, "} %.17g\n", value);
     }
 }
@@ -118,7 +118,7 @@ static void add_workers(struct str *out, const struct campaign_view *views, size
     add_head(out, name, "gauge", "Workers by what they do: alive has a lease, lost let it run out.");
     for (size_t i = 0; i < count; i++)
         for (int state = 0; state < WORKER_STATES; state++) {
-            begin_line(out, name, &views[i]);
+            begin_line(out, name, views[i].name);
             str_add(out, ",");
             add_label(out, "state", worker_state_word(state));
             str_printf(out, "} %zu\n", views[i].states[state]);
@@ -128,7 +128,7 @@ static void add_workers(struct str *out, const struct campaign_view *views, size
 static void add_group(struct str *out, const char *name, const struct campaign_view *view,
                       const struct campaign_group *group, const char *known, size_t value)
 {
-    begin_line(out, name, view);
+    begin_line(out, name, view->name);
     str_add(out, ",");
     add_label(out, "engine", group->engine);
     str_add(out, ",");
@@ -148,14 +148,35 @@ static void add_findings(struct str *out, const struct campaign_view *views, siz
         }
 }
 
-void campaign_metrics(struct str *out, const struct campaign_view *views, size_t count, double seconds)
+static const char deaths_name[] = "assay_campaign_engine_deaths_total";
+
+void campaign_metrics_deaths(struct str *lines, const char *campaign, const struct engine_deaths *deaths)
+{
+    for (size_t i = 0; i < deaths->count; i++) {
+        begin_line(lines, deaths_name, campaign);
+        str_add(lines, ",");
+        add_label(lines, "engine", deaths->engine);
+        str_add(lines, ",");
+        add_label(lines, "kind", deaths->kinds[i].kind);
+        str_printf(lines, "} %.17g\n", deaths->kinds[i].cases);
+    }
+}
+
+void campaign_metrics(struct str *out, const struct measured *measured)
 {
     add_head(out, "assay_database_read_seconds", "gauge", "How long the database took to tell all of this.");
-    str_printf(out, "assay_database_read_seconds %.6f\n", seconds);
+    str_printf(out, "assay_database_read_seconds %.6f\n", measured->seconds);
     add_head(out, "assay_campaigns", "gauge", "Campaigns in the database.");
-    str_printf(out, "assay_campaigns %zu\n", count);
+    str_printf(out, "assay_campaigns %zu\n", measured->count + measured->unreadable);
+    add_head(out, "assay_campaigns_unreadable", "gauge",
+             "Campaigns of which nothing is told: of an older version, or damaged.");
+    str_printf(out, "assay_campaigns_unreadable %zu\n", measured->unreadable);
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        add_figure(out, &figures[i], views, count);
-    add_workers(out, views, count);
-    add_findings(out, views, count);
+        add_figure(out, &figures[i], measured->views, measured->count);
+    add_workers(out, measured->views, measured->count);
+    add_findings(out, measured->views, measured->count);
+    add_head(out, deaths_name, "counter",
+             "Cases on which an engine was lost, by verdict: it crashed, hung, lacked memory, broke the "
+             "protocol.");
+    str_add(out, measured->deaths);
 }

@@ -2,6 +2,8 @@
 
 #include "base/markup.h"
 
+#include <string.h>
+
 static const char style[] =
 #include "report/page.inc"
     ;
@@ -18,6 +20,15 @@ void page_add_data(struct str *out, const char *json)
             str_add(out, "\\u003c");
         else
             str_append(out, c, 1);
+}
+
+void page_fill(struct str *out, const char *page, const char *json)
+{
+    static const char mark[] = "@DATA@";
+    const char *at = strstr(page, mark);
+    str_append(out, page, (size_t)(at - page));
+    page_add_data(out, json);
+    str_add(out, at + strlen(mark));
 }
 
 void page_add_fact(struct str *out, const char *word, const char *text)

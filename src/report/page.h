@@ -10,6 +10,9 @@
  */
 void page_add_data(struct str *out, const char *json);
 
+/* Appends a page with the JSON in place of its mark, @DATA@. */
+void page_fill(struct str *out, const char *page, const char *json);
+
 /* A row of a list of facts (dl). Both texts are escaped. */
 void page_add_fact(struct str *out, const char *word, const char *text);
 

@@ -230,13 +230,9 @@ static const char page[] =
 
 void probe_html(const struct probe_result *results, size_t count, struct str *out)
 {
-    static const char mark[] = "@DATA@";
-    const char *at = strstr(page, mark);
     struct str data;
     str_init(&data);
     probe_json(results, count, &data, false);
-    str_append(out, page, (size_t)(at - page));
-    page_add_data(out, data.data);
-    str_add(out, at + strlen(mark));
+    page_fill(out, page, data.data);
     str_release(&data);
 }

@@ -71,16 +71,10 @@ static bool is_plain(const struct model *model)
     return true;
 }
 
-struct conversion {
-    uint8_t *bytes;
-    size_t size;
-    int opset;
-};
-
-static int convert(void *context, uint8_t **out, size_t *size, struct error *err)
+static int convert(const uint8_t *data, size_t size, int opset, uint8_t **out, size_t *out_size,
+                   struct error *err)
 {
-    const struct conversion *conversion = context;
-    int result = onnx_convert_opset(conversion->bytes, conversion->size, conversion->opset, out, size, err);
+    int result = onnx_convert_opset(data, size, opset, out, out_size, err);
     return result == ONNX_UNCHECKABLE ? error_set(err, ERROR_UNSUPPORTED, "libonnx has no such opset")
                                       : result;
 }
@@ -144,23 +138,22 @@ static int take_over(struct rewrite *rewrite, const uint8_t *bytes, size_t size)
 static int opset(struct rewrite *rewrite, const struct rule_site *site)
 {
     int from = rewrite_opset(rewrite), most = onnx_max_opset();
-    struct conversion conversion = {0};
-    uint8_t *made;
-    size_t size;
+    uint8_t *bytes, *made;
+    size_t n_bytes, size;
     (void)site;
     if (from < OLDEST_SOURCE || from > most || !is_plain(rewrite->model))
         return 0;
-    conversion.opset = (int)rng_range(&rewrite->rng, OLDEST_TARGET, most);
-    if (conversion.opset == from || is_mistaken(rewrite, from, conversion.opset))
+    int to = (int)rng_range(&rewrite->rng, OLDEST_TARGET, most);
+    if (to == from || is_mistaken(rewrite, from, to))
         return 0;
-    if (model_pack_thin(rewrite->model, &conversion.bytes, &conversion.size, rewrite->err))
+    if (model_pack_thin(rewrite->model, &bytes, &n_bytes, rewrite->err))
         return -1;
     int result = 0;
-    if (isolated_run("libonnx", convert, &conversion, &made, &size, NULL) == 0) {
+    if (isolated_ask("libonnx", convert, bytes, n_bytes, to, &made, &size, NULL) == 0) {
         result = take_over(rewrite, made, size);
         free(made);
     }
-    free(conversion.bytes);
+    free(bytes);
     return result;
 }
 

@@ -38,6 +38,13 @@ void campaign_site_init(struct campaign_site *site, const char *url)
     str_init(&site->status);
 }
 
+void campaign_site_beside(void *context)
+{
+    struct campaign_site *site = context;
+    if (site->webhook)
+        webhook_go_on(site->webhook);
+}
+
 void campaign_site_release(struct campaign_site *site)
 {
     str_release(&site->status);
@@ -249,37 +256,65 @@ static void answer_live(struct campaign_site *site, const char *campaign, const 
     }
 }
 
-struct measured {
+struct measuring {
     const char *url;
-    size_t count;
+    size_t count, unreadable;
     struct campaign_view views[MEASURED_CAMPAIGNS];
+    const char *name; /* of the campaign whose engines are visited */
+    struct str deaths;
 };
+
+static int measure_engine(void *context, const struct engine_deaths *deaths, struct error *err)
+{
+    struct measuring *measuring = context;
+    (void)err;
+    campaign_metrics_deaths(&measuring->deaths, measuring->name, deaths);
+    return 0;
+}
 
 static int measure_campaign(void *context, const struct campaign_entry *entry, struct error *err)
 {
-    struct measured *measured = context;
-    return measured->count == MEASURED_CAMPAIGNS
-               ? 0
-               : campaign_view_read(&measured->views[measured->count++], measured->url, entry->name, err);
+    struct measuring *measuring = context;
+    (void)err;
+    if (measuring->count == MEASURED_CAMPAIGNS)
+        return 0;
+    struct campaign_view *view = &measuring->views[measuring->count];
+    measuring->name = entry->name;
+    if (campaign_view_read(view, measuring->url, entry->name, NULL) ||
+        engine_deaths_visit(measuring->url, entry->name, measure_engine, measuring, NULL)) {
+        campaign_view_release(view);
+        *view = (struct campaign_view){0};
+        measuring->unreadable++; /* which does not hide the others */
+    } else {
+        measuring->count++;
+    }
+    return 0;
 }
 
 /* Of the first campaigns, by age. Where the database does not answer, nothing is told: what was measured
  * before is no news. */
 static void answer_metrics(const struct campaign_site *site, struct http_answer *answer)
 {
-    struct measured *measured = memory_zeroed(1, sizeof *measured);
+    struct measuring *measuring = memory_zeroed(1, sizeof *measuring);
     struct error err = {0};
     double begin = clock_seconds();
-    measured->url = site->url;
-    if (campaign_visit(site->url, measure_campaign, measured, &err)) {
+    measuring->url = site->url;
+    str_init(&measuring->deaths);
+    if (campaign_visit(site->url, measure_campaign, measuring, &err)) {
         refuse_error(answer, &err);
     } else {
+        struct measured measured = {.views = measuring->views,
+                                    .count = measuring->count,
+                                    .unreadable = measuring->unreadable,
+                                    .deaths = measuring->deaths.data,
+                                    .seconds = clock_seconds() - begin};
         give(answer, "text/plain; version=0.0.4; charset=utf-8", NULL, "");
-        campaign_metrics(&answer->body, measured->views, measured->count, clock_seconds() - begin);
+        campaign_metrics(&answer->body, &measured);
     }
-    for (size_t i = 0; i < measured->count; i++)
-        campaign_view_release(&measured->views[i]);
-    free(measured);
+    for (size_t i = 0; i < measuring->count; i++)
+        campaign_view_release(&measuring->views[i]);
+    str_release(&measuring->deaths);
+    free(measuring);
 }
 
 static int see_campaign(void *context, const struct campaign_entry *entry, struct error *err)

@@ -18,9 +18,11 @@
 #define SERVE_CAMPAIGN_SITE_H
 
 #include "serve/http_server.h"
+#include "serve/webhook.h"
 
 struct campaign_site {
-    const char *url; /* of the database */
+    const char *url;         /* of the database */
+    struct webhook *webhook; /* borrowed; NULL: none */
     /* the newest status of one campaign, which several streams share */
     char topic[HTTP_TOPIC];
     struct str status;
@@ -33,5 +35,6 @@ void campaign_site_release(struct campaign_site *site);
 /* The functions of struct http_site. */
 void campaign_site_answer(void *site, const struct http_request *request, struct http_answer *answer);
 void campaign_site_news(void *site, const char *topic, struct str *out);
+void campaign_site_beside(void *site);
 
 #endif

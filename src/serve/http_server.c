@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/folder.h"
 #include "base/memory.h"
+#include "serve/private_file.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LISTENERS = 2, BACKLOG_LIMIT = 4 << 20, NAP_MS = 200 };
@@ -317,9 +317,12 @@ static int serve_once(struct http_server *server, const struct http_site *site, 
 
 int http_serve(struct http_server *server, const struct http_site *site, struct error *err)
 {
-    while (!site->stop(site->context))
+    while (!site->stop(site->context)) {
         if (serve_once(server, site, err))
             return -1;
+        if (site->beside)
+            site->beside(site->context);
+    }
     return 0;
 }
 
@@ -333,50 +336,25 @@ int http_token_draw(char token[HTTP_TOKEN], struct error *err)
     return 0;
 }
 
-static int write_token(const char *token, const char *path, struct error *err)
+static bool is_token(const char *line)
 {
-    mode_t before = umask(077);
-    int status = folder_write(USERS_PATH, path, token, strlen(token), err);
-    umask(before);
-    return status;
-}
-
-/* From an open file; errors are without its name. */
-static int read_token(char token[HTTP_TOKEN], int fd, struct error *err)
-{
-    char line[HTTP_TOKEN + 2];
-    struct stat file;
-    ssize_t got = read(fd, line, sizeof line);
-    if (got < 0 || fstat(fd, &file))
-        return error_errno(err, "cannot be read");
-    if (file.st_mode & (S_IRWXG | S_IRWXO))
-        return error_set(err, ERROR_FORMAT, "others may read it; 'chmod 600' mends that");
-    size_t length = (size_t)got;
-    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
-        length--;
-    bool fits = length == HTTP_TOKEN - 1;
-    for (size_t i = 0; i < length && fits; i++)
-        fits = strchr("0123456789abcdef", line[i]) && line[i];
-    if (!fits)
-        return error_set(
-            err, ERROR_FORMAT,
-            "it holds no token, which is %d hexadecimal digits; where there is no file, one is drawn",
-            HTTP_TOKEN - 1);
-    memcpy(token, line, length);
-    token[length] = '\0';
-    return 0;
+    return strlen(line) == HTTP_TOKEN - 1 && strspn(line, "0123456789abcdef") == HTTP_TOKEN - 1;
 }
 
 int http_token_keep(char token[HTTP_TOKEN], const char *path, struct error *err)
 {
+    char line[2 * HTTP_TOKEN];
     if (folder_look(USERS_PATH, path) == ENTRY_NONE)
-        return http_token_draw(token, err) || write_token(token, path, err) ? -1 : 0;
-    int fd = folder_open_file(USERS_PATH, path, err);
-    if (fd < 0)
+        return http_token_draw(token, err) || private_file_write(path, token, err) ? -1 : 0;
+    if (private_file_read(path, line, sizeof line, err))
         return -1;
-    int status = read_token(token, fd, err) ? folder_prefix(USERS_PATH, path, err) : 0;
-    close(fd);
-    return status;
+    if (!is_token(line))
+        return error_set(
+            err, ERROR_FORMAT,
+            "%s: it holds no token, which is %d hexadecimal digits; where there is no file, one is drawn",
+            path, HTTP_TOKEN - 1);
+    memcpy(token, line, HTTP_TOKEN);
+    return 0;
 }
 
 static int listen_on(const struct sockaddr *address, socklen_t size)

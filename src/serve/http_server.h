@@ -35,7 +35,8 @@ struct http_site {
     void (*answer)(void *context, const struct http_request *request, struct http_answer *answer);
     /* Appends to *out what all streams of a topic are to get now. Called about every `period` seconds. */
     void (*news)(void *context, const char *topic, struct str *out);
-    bool (*stop)(void *context); /* asked several times a second */
+    bool (*stop)(void *context);   /* asked several times a second */
+    void (*beside)(void *context); /* called as often, for what else there is to do; may be NULL */
     double period;
     double patience; /* seconds for a client to send its request, and to take some of what it is sent */
     void *context;

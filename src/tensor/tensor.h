@@ -16,6 +16,10 @@
 #include "base/error.h"
 #include "tensor/dtype.h"
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "this processor is big-endian: Assay and its adapters in C run on little-endian processors only"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

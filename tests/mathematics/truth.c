@@ -1,3 +1,4 @@
+#include "base/wide.h"
 #include "truth.h"
 
 #include <math.h>
@@ -164,8 +165,9 @@ static void complain(struct tally *tally, const struct bounded *out, size_t i, m
 static void measure(struct tally *tally, long double error, double hard, mpfr_srcptr truth)
 {
     if (mpfr_regular_p(truth) && error > 0) {
-        long exponent = mpfr_get_exp(truth) - 64;
-        long double ulps = error / ldexpl(1, exponent < -16445 ? -16445 : (int)exponent);
+        long exponent = mpfr_get_exp(truth) - WIDE_BITS;
+        long double ulps =
+            error / ldexpl(1, exponent < WIDE_LOWEST_EXPONENT ? WIDE_LOWEST_EXPONENT : (int)exponent);
         tally->ulps = fmax(tally->ulps, (double)ulps);
     }
     if (hard > 0)

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "case/idx.h"
-#include "compare/answer_cache.h"
+#include "engine/answer_cache.h"
 #include "compare/batch.h"
 #include "model/build.h"
 
@@ -100,6 +100,28 @@ static void test_round_trip(void **state)
     result_release(&result);
     assert_false(answer_cache_get(answers, 3, &result));
     answer_cache_close(answers);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    struct answer_cache *answers = NULL;
+    struct error err = {0};
+    struct result result;
+    struct answer_cache_key key = {"texts", 7, "engine", "1"};
+    char *text;
+    for (int time = 0; time < 2; time++) {
+        assert_int_equal(answer_cache_open(&answers, folder, &key, &err), 0);
+        assert_int_equal(answer_cache_get_text(answers, 5, &text), time);
+        if (time) {
+            assert_string_equal(text, "a\tb");
+            free(text);
+            assert_false(answer_cache_get(answers, 5, &result)); /* it is no answer */
+        }
+        assert_false(answer_cache_get_text(answers, 6, &text));
+        assert_int_equal(answer_cache_put_text(answers, 5, "a\tb", &err), 0);
+        answer_cache_close(answers);
+    }
 }
 
 /* Cut at any length: what is whole stays, and new answers can be added behind it. */
@@ -251,9 +273,9 @@ int main(void)
 {
     struct error err = {0};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_changed_bytes), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_idx),           cmocka_unit_test(test_foreign_file),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_texts),  cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_changed_bytes), cmocka_unit_test(test_groups), cmocka_unit_test(test_idx),
+        cmocka_unit_test(test_foreign_file),
     };
     if (!mkdtemp(folder))
         return 1;

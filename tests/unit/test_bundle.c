@@ -332,7 +332,8 @@ static void templates_are_filled_in(void **state)
     unlink(path);
 }
 
-/* Whatever the settings and the verdict: the template of an engine is right, and writes C or C++ for some. */
+/* Whatever the settings and the verdict: the template of an engine is right, and writes a program for some.
+ */
 static void check_program(const char *engine, const char *path)
 {
     static const char *const labels[] = {
@@ -359,7 +360,9 @@ static void check_program(const char *engine, const char *path)
             int status = program_write(&out, &which, scene.model, &err);
             if (status < 0)
                 fail_msg("%s: %s", label.data, err.message);
-            if (status && !(strstr(out.data, "```c") && strstr(out.data, "\n}\n```\n")))
+            bool whole = (strstr(out.data, "```c") && strstr(out.data, "\n}\n```\n")) ||
+                         (strstr(out.data, "```js") && strstr(out.data, "\n});\n```\n"));
+            if (status && !whole)
                 fail_msg("%s: no program in:\n%s", label.data, out.data);
             written += status;
             str_release(&label);

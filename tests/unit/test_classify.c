@@ -20,7 +20,7 @@ static const struct row rows[] = {
     {"g (float[4] x) => (float[4] y) { l = Log(x) e = Exp(l) d = Sub(e, x) y = Neg(d) }", 3,
      UNCERTAIN_CANCELLATION, "Sub (node d) cancels "},
     /* A second sum that cancels exactly nothing, behind the one that matters. */
-    {"g (float[4] x) => (float[4] y) { l = Log(x) e = Exp(l) d = Sub(e, x) r = Add(d, d) y = Mul(r, r) }", 3,
+    {"g (float[4] x) => (float[4] y) { l = Log(x) e = Exp(l) d = Sub(e, x) r = Add(d, d) y = Mul(r, x) }", 3,
      UNCERTAIN_CANCELLATION, "Sub (node d) cancels "},
     /* What is lost in one branch is drowned by the other: nobody may be named for it. */
     {"g (float[4] x) => (float[4] y) { l = Log(x) e = Exp(l) d = Sub(e, x) y = Add(d, e) }", 3,

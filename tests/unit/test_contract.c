@@ -1,3 +1,4 @@
+#include "base/wide.h"
 #include "base/random.h"
 #include "bounds/contract.h"
 
@@ -455,9 +456,44 @@ static void empty_sums_are_zero(void **state)
     assert_true(sum.v == 0 && sum.h == 0);
 }
 
+/* What replaces sums of long double where these are slow: as exact, on every processor. */
+static void pairs_are_finer(void **state)
+{
+    (void)state;
+    struct rng rng = rng_seed(8);
+    for (int trial = 0; trial < 200; trial++) {
+        struct wide_pair sum = {0};
+        long double expected = 0, size = 0;
+        size_t count = 1 + (size_t)rng_below(&rng, 500);
+        for (size_t k = 0; k < count; k++) {
+            long double a = rng_normal(&rng) + rng_normal(&rng) * 0x1p-50L, b = rng_normal(&rng) / 3;
+            wide_pair_add(&sum, wide_pair_product(wide_split(a), wide_split(b)));
+            expected += a * b;
+            size += fabsl(a * b);
+        }
+        assert_true(fabsl(wide_join(sum) - expected) <= 2 * (long double)count * WIDE_UNIT * size);
+    }
+    /* Whole numbers of 63 bits, and what is left of large terms that cancel. */
+    struct wide_pair sum = {0};
+    const long double large = 4611686018427387905.0L,
+                      terms[][2] = {{large, 1},    {3037000499.0L, 3037000499.0L}, {-large, 1},
+                                    {0x1p100L, 1}, {0x1p-60L, 0x1p-10L},           {-0x1p100L, 1}};
+    for (size_t k = 0; k < 3; k++)
+        wide_pair_add(&sum, wide_pair_product(wide_split(terms[k][0]), wide_split(terms[k][1])));
+    assert_true(wide_join(sum) == 9223372030926249001.0L);
+    sum = (struct wide_pair){0};
+    for (size_t k = 3; k < 6; k++)
+        wide_pair_add(&sum, wide_pair_product(wide_split(terms[k][0]), wide_split(terms[k][1])));
+    assert_true(wide_join(sum) == 0x1p-70L);
+    assert_true(wide_pair_holds(0) && wide_pair_holds(-0x1p200L) && wide_pair_holds(0x1p-200L));
+    assert_false(wide_pair_holds(NAN) || wide_pair_holds(INFINITY) || wide_pair_holds(0x1p201L) ||
+                 wide_pair_holds(0x1p-201L));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairs_are_finer),
         cmocka_unit_test(both_forms_follow_the_definition),
         cmocka_unit_test(values_without_bounds_are_the_same),
         cmocka_unit_test(large_errors_are_not_infinite),

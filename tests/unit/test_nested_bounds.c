@@ -4,6 +4,7 @@
  * And bounds in float64, which the reference itself rounds nearly as coarsely.
  */
 #include "base/random.h"
+#include "base/wide.h"
 #include "bounds/bounded.h"
 #include "bounds/sum.h"
 #include "ops/rnn.h"
@@ -121,7 +122,7 @@ static void test_float64_allows_for_the_references_rounding(void **state)
     struct bounded b;
     assert_int_equal(bounded_alloc(&b, DTYPE_DOUBLE, &(struct shape){.rank = 0}, false, &err), 0);
     for (int units = 1; units <= 16; units++) {
-        long double exact = 0.6L, rounded = exact * (1 + 4 * 0x1p-64L), hard = units * unit * exact;
+        long double exact = 0.6L, rounded = exact * (1 + 4 * WIDE_UNIT), hard = units * unit * exact;
         bounded_put(&b, 0, rounded, hard, hard / 3);
         assert_true(rounded - (exact - hard - unit * (exact + hard)) <= bounded_hard(&b, 0));
         assert_true(bounded_hard(&b, 0) <= (hard + unit * (exact + hard)) * 1.005L);

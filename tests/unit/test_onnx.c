@@ -1,3 +1,4 @@
+#include "base/limits.h"
 #include "base/memory.h"
 #include "corpus.h"
 #include "model/build.h"
@@ -11,6 +12,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -178,6 +181,87 @@ static void work_apart(void **state)
     assert_int_equal(isolated_run("libonnx", give, "unknown", &out, &size, &err), ONNX_UNCHECKABLE);
     assert_int_equal(isolated_run("libonnx", give, "die", &out, &size, &err), -1);
     assert_true(!out && err.code == ERROR_IO && strstr(err.message, "signal 11"));
+}
+
+/* By number 0 the id of the process that answers; 1: it dies; 2: it does not end; 3: an error. */
+static int tell(const uint8_t *data, size_t size, int number, uint8_t **out, size_t *out_size,
+                struct error *err)
+{
+    if (number == 1)
+        raise(SIGSEGV);
+    while (number == 2)
+        pause();
+    if (number == 3)
+        return error_set(err, ERROR_LIMIT, "too much");
+    pid_t pid = getpid();
+    *out = memory_zeroed(size + sizeof pid, 1);
+    memcpy(*out, &pid, sizeof pid);
+    if (size)
+        memcpy(*out + sizeof pid, data, size);
+    *out_size = size + sizeof pid;
+    return 0;
+}
+
+static pid_t who_answers(size_t size)
+{
+    uint8_t *data = memory_zeroed(size + 1, 1), *out;
+    size_t out_size;
+    pid_t pid;
+    struct error err = {0};
+    memset(data, 7, size);
+    assert_int_equal(isolated_ask("libonnx", tell, data, size, 0, &out, &out_size, &err), 0);
+    assert_int_equal(err.code, 0);
+    assert_int_equal(out_size, size + sizeof pid);
+    assert_memory_equal(out + sizeof pid, data, size);
+    memcpy(&pid, out, sizeof pid);
+    free(out);
+    free(data);
+    return pid;
+}
+
+static void one_process_is_kept(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    uint8_t *out;
+    size_t size;
+    pid_t first = who_answers(3);
+    assert_true(first != getpid());
+    assert_int_equal(who_answers(LARGE), first);
+    assert_int_equal(isolated_ask("libonnx", tell, NULL, 0, 3, &out, &size, &err), -1);
+    assert_true(!out && err.code == ERROR_LIMIT && strcmp(err.message, "too much") == 0);
+    assert_int_equal(who_answers(0), first);
+    assert_int_equal(isolated_ask("libonnx", tell, NULL, 0, 1, &out, &size, &err), -1);
+    assert_true(!out && err.code == ERROR_IO && strstr(err.message, "signal 11"));
+    pid_t second = who_answers(1);
+    assert_int_not_equal(second, first);
+    /* Somebody else ends it between two tasks. */
+    kill(second, SIGKILL);
+    while (kill(second, 0) == 0 && waitid(P_PID, (id_t)second, &(siginfo_t){0}, WEXITED | WNOWAIT))
+        ;
+    pid_t third = who_answers(1);
+    assert_int_not_equal(third, second);
+    /* One that does not end is ended. */
+    struct limits before = limits_get(), short_time = before;
+    short_time.seconds = 0.3;
+    limits_set(short_time);
+    assert_int_equal(isolated_ask("libonnx", tell, NULL, 0, 2, &out, &size, &err), -1);
+    assert_true(err.code == ERROR_LIMIT && strstr(err.message, "--deadline"));
+    limits_set(before);
+    assert_int_not_equal(who_answers(1), third);
+}
+
+/* A fork must not take the answers of its parent's. */
+static void a_fork_has_its_own(void **state)
+{
+    (void)state;
+    pid_t ours = who_answers(1), child = fork();
+    int status;
+    if (child == 0)
+        _exit(who_answers(1) == ours || who_answers(2) == ours);
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(who_answers(1), ours);
 }
 
 static void text_goes_in_and_out(void **state)
@@ -361,6 +445,8 @@ int main(void)
         cmocka_unit_test(shapes_are_inferred),
         cmocka_unit_test(inference_may_die),
         cmocka_unit_test(work_apart),
+        cmocka_unit_test(one_process_is_kept),
+        cmocka_unit_test(a_fork_has_its_own),
         cmocka_unit_test(text_goes_in_and_out),
         cmocka_unit_test(opsets_are_converted),
         cmocka_unit_test(schemas_and_functions),

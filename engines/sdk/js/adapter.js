@@ -25,6 +25,7 @@
  * Start adapters by assay-node: the protocol is spoken on descriptor 0 and 3, so that what is printed to stdout by the
  * library cannot get into it.
  */
+const os = require('os');
 const path = require('path');
 const protobuf = require('protobufjs');
 const { readMessage, readPayload, writeMessage } = require('./frames.js');
@@ -72,6 +73,8 @@ async function hello(session, request) {
         throw new Error('hello came twice');
     if (request.protocol !== PROTOCOL)
         throw new Error(`Assay asks for protocol ${request.protocol}, this adapter speaks ${PROTOCOL}`);
+    if (os.endianness() !== 'LE')
+        throw new Error('this processor is big-endian, and tensors of the protocol are little-endian: run the engine elsewhere');
     const version = await adapter.start(setKnobs(adapter, request.knobs));
     session.started = true;
     const knobs = (adapter.knobs || []).map(knob => ({
@@ -221,7 +224,16 @@ async function handle(session, request) {
     writeMessage(OUT, Reply.encode({ id: request.id, trace, ...reply.result }).finish(), reply.payloads || []);
 }
 
+/* The knobs with all values that any release has, before the library is opened; as adapters in C do. */
+function help({ name, knobs = [] }) {
+    console.log(`${name}: an engine of Assay, which starts it. Knobs:`);
+    for (const knob of knobs)
+        console.log(`  ${knob.name}=${knob.values}  ${knob.help} (default ${knob.value})`);
+}
+
 async function serve(adapter) {
+    if (process.argv.includes('--help'))
+        return help(adapter);
     const session = { adapter, started: false, loaded: false, trace: false };
     for (let message; (message = readMessage(IN));)
         await handle(session, Request.decode(message));

@@ -40,6 +40,7 @@ proto/engine.proto; its messages and those of ONNX are read here without generat
 """
 import os
 import struct
+import sys
 from types import SimpleNamespace
 
 PROTOCOL = 1
@@ -447,6 +448,8 @@ class Session:
             raise RuntimeError("hello came twice")
         if hello.protocol != PROTOCOL:
             raise RuntimeError(f"Assay asks for protocol {hello.protocol}, this adapter speaks {PROTOCOL}")
+        if sys.byteorder != "little":
+            raise RuntimeError("this processor is big-endian, and tensors of the protocol are little-endian: run the engine elsewhere")
         values = {knob.name: knob.default for knob in self.engine.knobs}
         for given in hello.knobs:
             knob = next((knob for knob in self.engine.knobs if knob.name == given.name), None)

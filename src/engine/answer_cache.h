@@ -3,11 +3,12 @@
  * engine added runs only that engine.
  *
  * Each model and engine has a file FOLDER/MODEL-HASH/ENGINE-VERSION.answers. It is a sequence of records,
- * each the answer to one run, found again by a hash of the run's inputs. Every record has a checksum; the
- * file is cut off at the first bad record, which an interrupted write leaves. Nothing in the file is trusted.
+ * each the answer to one run, found again by a hash of the run's inputs; or, in a file of its own, a text
+ * that is kept in place of an answer (conform/kept_verdicts.h). Every record has a checksum; the file is cut
+ * off at the first bad record, which an interrupted write leaves. Nothing in the file is trusted.
  */
-#ifndef COMPARE_ANSWER_CACHE_H
-#define COMPARE_ANSWER_CACHE_H
+#ifndef ENGINE_ANSWER_CACHE_H
+#define ENGINE_ANSWER_CACHE_H
 
 #include "engine/outcome.h"
 
@@ -35,6 +36,10 @@ bool answer_cache_get(const struct answer_cache *cache, uint64_t inputs, struct 
 /* Adds an answer. Writes nothing for an engine that did not start, as that is no answer. */
 int answer_cache_put(struct answer_cache *cache, uint64_t inputs, const struct result *result,
                      struct error *err);
+
+/* The same for texts, in a file that holds nothing else. *text is on the heap. */
+bool answer_cache_get_text(const struct answer_cache *cache, uint64_t inputs, char **text);
+int answer_cache_put_text(struct answer_cache *cache, uint64_t inputs, const char *text, struct error *err);
 
 /* The hash of the inputs of one run. */
 uint64_t answer_cache_hash(const struct value *inputs, size_t count);

@@ -1,4 +1,4 @@
-#include "compare/answer_cache.h"
+#include "engine/answer_cache.h"
 
 #include "base/file.h"
 #include "base/folder.h"
@@ -100,6 +100,17 @@ static void put_result(struct str *out, const struct result *result)
     }
 }
 
+static int add_record(struct answer_cache *cache, uint64_t inputs, const struct str *payload,
+                      struct error *err)
+{
+    struct record record = {magic, inputs, payload->length,
+                            hash_bytes(inputs, payload->data, payload->length)};
+    bool written = fwrite(&record, sizeof record, 1, cache->file) == 1 &&
+                   fwrite(payload->data, 1, payload->length, cache->file) == payload->length &&
+                   fflush(cache->file) == 0;
+    return written ? 0 : error_errno(err, "cannot keep an answer in %s", cache->path);
+}
+
 int answer_cache_put(struct answer_cache *cache, uint64_t inputs, const struct result *result,
                      struct error *err)
 {
@@ -108,12 +119,19 @@ int answer_cache_put(struct answer_cache *cache, uint64_t inputs, const struct r
     struct str payload;
     str_init(&payload);
     put_result(&payload, result);
-    struct record record = {magic, inputs, payload.length, hash_bytes(inputs, payload.data, payload.length)};
-    bool written = fwrite(&record, sizeof record, 1, cache->file) == 1 &&
-                   fwrite(payload.data, 1, payload.length, cache->file) == payload.length &&
-                   fflush(cache->file) == 0;
+    int status = add_record(cache, inputs, &payload, err);
     str_release(&payload);
-    return written ? 0 : error_errno(err, "cannot keep an answer in %s", cache->path);
+    return status;
+}
+
+int answer_cache_put_text(struct answer_cache *cache, uint64_t inputs, const char *text, struct error *err)
+{
+    struct str payload;
+    str_init(&payload);
+    put_text(&payload, text);
+    int status = add_record(cache, inputs, &payload, err);
+    str_release(&payload);
+    return status;
 }
 
 /* Reading: every step is checked, and says whether it went well. */
@@ -230,19 +248,37 @@ static bool get_result(struct cursor *from, struct result *result)
     return from->left == 0;
 }
 
+/* The last one with this hash; NULL: there is none. */
+static const struct entry *find(const struct answer_cache *cache, uint64_t inputs)
+{
+    for (size_t i = cache->count; i-- > 0;)
+        if (cache->entries[i].inputs == inputs)
+            return &cache->entries[i];
+    return NULL;
+}
+
 bool answer_cache_get(const struct answer_cache *cache, uint64_t inputs, struct result *result)
 {
-    for (size_t i = cache->count; i-- > 0;) {
-        const struct entry *entry = &cache->entries[i];
-        if (entry->inputs != inputs)
-            continue;
-        struct cursor from = {cache->map.data + entry->at, entry->size};
-        result_init(result);
-        if (get_result(&from, result))
-            return true;
-        result_release(result);
+    const struct entry *entry = find(cache, inputs);
+    if (!entry)
         return false;
-    }
+    struct cursor from = {cache->map.data + entry->at, entry->size};
+    result_init(result);
+    if (get_result(&from, result))
+        return true;
+    result_release(result);
+    return false;
+}
+
+bool answer_cache_get_text(const struct answer_cache *cache, uint64_t inputs, char **text)
+{
+    const struct entry *entry = find(cache, inputs);
+    if (!entry)
+        return false;
+    struct cursor from = {cache->map.data + entry->at, entry->size};
+    if (get_text(&from, text) && *text && from.left == 0)
+        return true;
+    free(*text);
     return false;
 }
 
