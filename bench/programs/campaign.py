@@ -38,12 +38,12 @@ def fetch(*releases):
     """The releases that are not there yet."""
     missing = [one for one in releases if not os.path.exists(os.path.join(DATA, "onnxruntime", one))]
     if missing:
-        subprocess.run([os.path.join(ROOT, "tools", "fetch-onnxruntime"), *missing], check=True)
+        subprocess.run([os.path.join(ROOT, "tools", "fetch"), "onnxruntime", *missing], check=True)
 
 
-def releases(tool, option):
-    """The releases that a tool of tools/ lists, by --list those that are here and by --available all."""
-    lines = subprocess.run([os.path.join(ROOT, "tools", tool), option], stdout=subprocess.PIPE, text=True, check=True).stdout
+def releases(engine, option):
+    """The releases of an engine that tools/fetch lists, by --list those that are here and by --available all."""
+    lines = subprocess.run([os.path.join(ROOT, "tools", "fetch"), engine, option], stdout=subprocess.PIPE, text=True, check=True).stdout
     return [line.split()[-1] for line in lines.splitlines() if line.strip() and line.split()[-1][0].isdigit()]
 
 

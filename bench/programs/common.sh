@@ -22,5 +22,5 @@ bench_onnxruntime() {
   for version in "$@"; do
     [ -e "${ASSAY_DATA:-$HOME/.local/share/assay}/onnxruntime/$version" ] || missing+=("$version")
   done
-  [ ${#missing[@]} = 0 ] || tools/fetch-onnxruntime "${missing[@]}" >&2
+  [ ${#missing[@]} = 0 ] || tools/fetch onnxruntime "${missing[@]}" >&2
 }

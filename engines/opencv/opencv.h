@@ -31,7 +31,7 @@ int opencv_fail(struct adapter_call *call, enum opencv_stage stage, const char *
  * stopped the older engine. Returns -1. */
 int opencv_refuse(struct adapter_call *call, const char *first, const char *message);
 
-/* Converts an input for the library, and output `number` back; see the table in docs/engines/opencv.md. */
+/* Converts an input for the library, and output `number` back; see the table in engines/opencv/README.md. */
 int opencv_input(struct adapter_call *call, const struct value *value);
 int opencv_output(struct adapter_call *call, size_t number, struct value *value);
 

@@ -42,7 +42,7 @@ function withLacks(lib) {
 function open(backend) {
     const file = process.env.ASSAY_LIBRARY;
     if (!file || !fs.existsSync(file))
-        throw new Error('TensorFlow.js is not installed; tools/fetch-tfjs --tests fetches the release that the tests use');
+        throw new Error('TensorFlow.js is not installed; tools/fetch tfjs --tests fetches the release that the tests use');
     const fromLibrary = createRequire(file);
     tf = fromLibrary('@tensorflow/tfjs');
     if (backend !== 'wasm')

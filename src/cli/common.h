@@ -67,7 +67,7 @@ struct common {
      "also count as findings what is listed apart: forms that an engine says it does not take, forbidden models that it answers, answers that are right by one reading of the ONNX text"}
 #define COMMON_SECOND_OPINION(type)                                                                 \
     {0, "second-opinion", OPTION_FLAG, NULL, offsetof(type, common.second_opinion),                 \
-     "before an answer is called wrong, ask onnx-reference too (docs/engines/onnx-reference.md)"}
+     "before an answer is called wrong, ask onnx-reference too (engines/onnx-reference/README.md)"}
 #define COMMON_KNOWN(type)                                                                          \
     {0, "known", OPTION_TEXT, "FILE", offsetof(type, known),                                        \
      "read known issues from FILE besides those that Assay brings along (docs/known-issues.md)"},   \

@@ -754,13 +754,15 @@ static int no_engine(const struct registry *registry, const char *name, struct e
     return result;
 }
 
-/* fetch = tools/fetch-x is {libexec}/fetch-x; programs of users and what only a checkout can do are not
+/* fetch = tools/fetch x is {libexec}/fetch-x; programs of users and what only a checkout can do are not
  * there. */
 static const char *fetcher_of(struct registry *registry, const struct entry *entry)
 {
-    if (!entry->fetch || !text_starts(entry->fetch, "tools/") || strpbrk(entry->fetch, " ;"))
+    static const char tool[] = "tools/fetch ";
+    if (!entry->fetch || !text_starts(entry->fetch, tool) || strpbrk(entry->fetch + strlen(tool), " /;"))
         return NULL;
-    const char *path = arena_printf(&registry->arena, "%s/%s", registry->libexec, file_base(entry->fetch));
+    const char *path =
+        arena_printf(&registry->arena, "%s/fetch-%s", registry->libexec, entry->fetch + strlen(tool));
     return file_exists(path) ? path : NULL;
 }
 

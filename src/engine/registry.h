@@ -10,7 +10,7 @@
  *     command = {libexec}/assay-engine-onnxruntime
  *     library = {data}/onnxruntime/{version}/libonnxruntime.so
  *     package = onnxruntime/capi/libonnxruntime.so.{version}
- *     fetch = tools/fetch-onnxruntime
+ *     fetch = tools/fetch onnxruntime
  *     knob-environment.cpu = SOME_VARIABLE
  *     environment.OMP_NUM_THREADS = 1
  *     launcher = yes

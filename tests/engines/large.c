@@ -370,7 +370,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         die("usage", "large ASSAY [COMMAND...]");
     if (!is_fetched()) {
-        printf("skipped: tools/fetch-onnxruntime --tests brings ONNX Runtime 1.30.0\n");
+        printf("skipped: tools/fetch onnxruntime --tests brings ONNX Runtime 1.30.0\n");
         return 77;
     }
     snprintf(folder, sizeof folder, "%s/assay-large-XXXXXX", tmp && *tmp ? tmp : "/tmp");

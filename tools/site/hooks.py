@@ -1,5 +1,6 @@
 """Hooks of mkdocs for the site (mkdocs.yml): pages of the project that do not lie in docs/, links between them, and a search that
 works without a server."""
+import glob
 import json
 import os
 import posixpath
@@ -12,8 +13,21 @@ from mkdocs.structure.files import File
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Pages beside docs/, at the same place in the site.
-BESIDE = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "found/README.md", "bench/README.md", "models/README.md")
+ENGINES = sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "engines", "*", "README.md")))
+BESIDE = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "found/README.md", "bench/README.md", "models/README.md", *ENGINES)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def title_of(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.readline().lstrip("# ").strip()
+
+
+def on_config(config, **_):
+    """The section `Engines` has the pages that lie in the engines' folders, by their titles."""
+    section = next(entry for entry in config["nav"] if "Engines" in entry)
+    section["Engines"] = sorted(({title_of(path): path} for path in ENGINES), key=lambda entry: next(iter(entry)).lower())
+    return config
 
 
 def on_files(files, config, **_):
