@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "engine/given_label.h"
 #include "engine/knobs.h"
-#include "model/widen.h"
+#include "model/retype.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,8 @@ static bool widen_inputs(const struct test_case *test, struct value *wide)
 {
     for (size_t i = 0; i < test->n_inputs; i++) {
         struct tensor tensor;
-        if (test->inputs[i].kind != VALUE_TENSOR || tensor_widen(&tensor, &test->inputs[i].tensors[0], NULL))
+        if (test->inputs[i].kind != VALUE_TENSOR ||
+            tensor_retype(&tensor, &test->inputs[i].tensors[0], &retyping_to_float64, NULL))
             return false;
         value_init(&wide[i]);
         value_set_name(&wide[i], test->inputs[i].name);
@@ -59,7 +60,7 @@ static bool run_wide(struct float64_answers *answers, struct registry *registry,
     uint8_t *bytes;
     size_t size;
     bool ran = false;
-    if (model && widen_inputs(test, inputs) && model_widen(&wide, model, NULL) == 0) {
+    if (model && widen_inputs(test, inputs) && model_retype(&wide, model, &retyping_to_float64, NULL) == 0) {
         if (model_pack(wide, &bytes, &size, NULL) == 0) {
             ran = run(registry, engine, answers->said.plain,
                       &(struct job){

@@ -1,7 +1,7 @@
 /*
  * What maintainers of a compiler of models ask of a report on a wrong number: how far eager and compiled
  * answers are from float64. An engine's file names the knob that stands for them (`float64 = mode`,
- * docs/engines.md); the case is run with each of its values, and the model in float64 (model/widen.h) on the
+ * docs/engines.md); the case is run with each of its values, and the model in float64 (model/retype.h) on the
  * setting that runs graphs as they are written.
  */
 #ifndef CAMPAIGN_FLOAT64_ANSWERS_H

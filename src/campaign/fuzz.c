@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "campaign/folder_source.h"
 #include "campaign/search_source.h"
 #include "diagnose/known_findings.h"
 #include "findings/known_witness.h"
@@ -63,6 +64,8 @@ static char *describe(const struct fuzz_options *options)
                    s->rules.rules ? s->rules.rules : "all", s->rules_share, s->rules_depth);
     if (s->method)
         str_printf(&text, ", method %s", s->method);
+    if (options->from)
+        str_printf(&text, ", from %s", options->from);
     if (options->sweep)
         str_add(&text, ", exhaustive");
     if (options->sweep && options->sweep->of)
@@ -462,6 +465,8 @@ static int open_campaign(struct fuzz *fuzz, struct error *err)
         return -1;
     if (o->search)
         return search_source_new(&fuzz->source, o->search, o->panel, &fuzz->folder, err);
+    if (o->from)
+        return folder_source_new(&fuzz->source, o->from, err);
     if (o->shared ? fuzz_probe_share(&fuzz->probe, &probing, &fuzz->folder, fuzz->store, err)
                   : fuzz_probe_load(&fuzz->probe, &probing, &fuzz->folder, err))
         return -1;

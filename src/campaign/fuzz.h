@@ -122,6 +122,7 @@ struct fuzz_options {
     const struct fuzz_shared_options
         *shared;                       /* take part in a campaign of many workers; then there is no folder */
     struct fuzz_source_options source; /* fuzz_run fills in what engines lack, and their knobs for rules */
+    const char *from;                  /* the cases of this folder, and each told again; NULL: do not */
     const struct sweep_options *sweep; /* all values instead of drawn ones; NULL: do not */
     const struct search_source_options *search; /* breed cases instead of those of `source`; NULL: do not */
     double seconds;                             /* of this start; 0: no limit */

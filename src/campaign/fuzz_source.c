@@ -49,7 +49,7 @@ struct fuzz_source {
 const char *fuzz_strategy_name(enum fuzz_strategy strategy)
 {
     static const char *const names[] = {
-        [FUZZ_RANDOM] = "random", [FUZZ_MCTS] = "mcts", [FUZZ_YIELD] = "yield"};
+        [FUZZ_RANDOM] = "random", [FUZZ_MCTS] = "mcts", [FUZZ_YIELD] = "yield", [FUZZ_LISTED] = "listed"};
     return names[strategy];
 }
 

@@ -23,6 +23,7 @@ enum fuzz_strategy {
     /* How many blocks, or a single operator, and which, by what that found (guide/yield.h). Single operators
      * are also newer ones, those of other domains and those of narrow types, unless the options say which. */
     FUZZ_YIELD,
+    FUZZ_LISTED, /* nothing is drawn: the cases are a list (campaign/listed_source.h) */
 };
 const char *fuzz_strategy_name(enum fuzz_strategy strategy);
 

@@ -20,7 +20,7 @@ struct settings {
     long long count, blocks, opset;
     uint64_t seed;
     int strategy;
-    const char *shard, *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif, *method;
+    const char *from, *shard, *ops, *types, *only_blocks, *known, *replay, *rules, *junit, *sarif, *method;
     double rules_share, determinism;
     long long rules_depth;
     bool exhaustive, gradients, no_known, no_probe, no_reduce, metrics;
@@ -79,7 +79,10 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
     char *determinism = rule_choice_determinism();
     struct fuzz_options options = {
         .source = {.seed = settings->seed,
-                   .strategy = (enum fuzz_strategy[]){FUZZ_MCTS, FUZZ_RANDOM, FUZZ_YIELD}[settings->strategy],
+                   .strategy =
+                       settings->from || settings->exhaustive
+                           ? FUZZ_LISTED
+                           : (enum fuzz_strategy[]){FUZZ_MCTS, FUZZ_RANDOM, FUZZ_YIELD}[settings->strategy],
                    .blocks = (size_t)settings->blocks,
                    .only_blocks = settings->only_blocks,
                    .redraw = true,
@@ -103,6 +106,7 @@ static int fuzz(const struct settings *settings, const struct fuzz_shared_option
         .reduce = !settings->no_reduce,
         .shared = shared,
         .sweep = settings->exhaustive ? &sweep : NULL,
+        .from = settings->from,
     };
     struct campaign_wanted wanted = {settings->junit, settings->sarif, settings->metrics};
     int status = method_options_read(&options.source, settings->method, err);
@@ -232,6 +236,13 @@ static int check_cases(const struct settings *settings, struct error *err)
         return error_set(err, ERROR_USAGE,
                          "--exhaustive excludes --rules, --gradients, --determinism, --blocks, --only-blocks "
                          "and --method-options: its cases are single operators with all values");
+    if (settings->from &&
+        (settings->exhaustive || settings->rules || settings->gradients || settings->determinism > 0 ||
+         settings->only_blocks || settings->ops || settings->method || settings->blocks || settings->opset ||
+         settings->shared.database))
+        return error_set(
+            err, ERROR_USAGE,
+            "--from excludes --db and what says how cases are drawn: its cases are those of the folder");
     if (settings->shard && !settings->exhaustive)
         return error_set(err, ERROR_USAGE, "--shard divides the cases of --exhaustive, which is missing");
     if (settings->shard && settings->shared.database)
@@ -280,6 +291,10 @@ static const struct cli_option options[] = {
     {'n', "count", OPTION_SEVERAL, "N", offsetof(struct settings, count),
      "stop when the campaign has made N cases"},
     {0, "seed", OPTION_SEED, "S", offsetof(struct settings, seed), "seed of all random choices (default 1)"},
+    {0, "from", OPTION_TEXT, "FOLDER", offsetof(struct settings, from),
+     "the cases of this folder, such as findings, and each in other element types and at other opsets, in "
+     "place of "
+     "drawn ones"},
     {0, "exhaustive", OPTION_FLAG, NULL, offsetof(struct settings, exhaustive),
      "sweep over all values of operators that compute element by element, in place of drawn cases"},
     {0, "shard", OPTION_TEXT, "K/N", offsetof(struct settings, shard),
@@ -349,6 +364,11 @@ const struct command command_fuzz = {
         "all exponents of wider floats, as one run, as images of both layouts, and in vectors of 1 to 67\n"
         "elements that begin at offsets 0 to 16. The campaign ends when its list of cases does.\n"
         "\n"
+        "With --from, the cases are those of a folder in ONNX's backend-test layout, such as findings/ of a\n"
+        "campaign on another engine: first as they are, then in each other element type of their kind, then\n"
+        "at other opsets, as far as ONNX allows it and the reference can evaluate it. One engine's bug is\n"
+        "often another's.\n"
+        "\n"
         "With --db, any number of workers on any machines share one campaign, which lives in a PostgreSQL\n"
         "database ('assay campaign'). Each takes the next range of cases, and returns it with what it "
         "found;\n"
@@ -368,6 +388,7 @@ const struct command command_fuzz = {
         "  assay fuzz -e onnxruntime -e torch --determinism 0.5 --time 10m -o bytes\n"
         "  assay fuzz -e onnxruntime:opt=none --exhaustive -o values\n"
         "  assay fuzz -e opencv --exhaustive --ops Exp,Erf,Tanh --types float16 --shard 2/4 -o part2\n"
+        "  assay fuzz -e all --from campaign/findings -o elsewhere\n"
         "  assay fuzz -e torch -e onednn -e dlib --gradients --time 30m -o gradients\n"
         "  assay fuzz -e onnxruntime -e torch --db postgresql://host/assay --campaign night\n"
         "  assay fuzz --db postgresql://host/assay --campaign night --time 8h\n"

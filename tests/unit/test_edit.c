@@ -4,7 +4,7 @@
 #include "model/index.h"
 #include "model/onnx.h"
 #include "model/tree.h"
-#include "model/widen.h"
+#include "model/retype.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -449,7 +449,7 @@ static void all_floats_become_float64(void **state)
     assert_int_equal(onnx_parse_text(text, &bytes, &size, &err), 0);
     assert_int_equal(model_parse(&model, bytes, size, &err), 0);
     free(bytes);
-    assert_int_equal(model_widen(&wide, model, &err), 0);
+    assert_int_equal(model_retype(&wide, model, &retyping_to_float64, &err), 0);
     tree_each(&model->proto->base, count_floats, before);
     tree_each(&wide->proto->base, count_floats, after);
     assert_true(before[0] > 5);
