@@ -117,15 +117,17 @@ static const struct cli_option options[] = {
 
 const struct command command_fetch = {
     .name = "fetch",
-    .summary = "bring a release of ONNX Runtime or TensorFlow.js",
+    .summary = "bring a release of an engine",
     .words = "ENGINE",
     .usage = "ENGINE[==VERSION]...",
     .about =
-        "Brings releases from npm, whose hash is checked, into the data folder: $ASSAY_DATA, else\n"
-        "~/.local/share/assay. Without a version it is the newest one that Assay is tested with. An ONNX\n"
+        "Brings releases of engines whose libraries npm has (ONNX Runtime, also for browsers, TensorFlow.js\n"
+        "and others), whose hash is checked, into the data folder: $ASSAY_DATA, else ~/.local/share/assay.\n"
+        "Without a version it is the newest one that Assay is tested with. An ONNX\n"
         "Runtime that is installed in the same Python environment as Assay needs no fetching.\n",
     .examples = "  assay fetch onnxruntime\n"
                 "  assay fetch onnxruntime==1.23.2 onnxruntime==1.12.0\n"
+                "  assay fetch opencv-js@4.12.0\n"
                 "  assay fetch onnxruntime --available\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
