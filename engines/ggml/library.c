@@ -59,6 +59,8 @@ static void *open_best(const char *folder)
 static int open_level(struct adapter_call *call, struct library *library, const char *folder)
 {
     const char *level = adapter_knob(call->adapter, "cpu");
+    /* What the others need, which those of 3.4 look for elsewhere; releases before 3.3 have none. */
+    open_file(folder, "libggml-base", "");
     if (strcmp(level, "best") == 0) {
         library->handle = open_best(folder);
         if (!library->handle)

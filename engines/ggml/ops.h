@@ -12,6 +12,7 @@ int run_unary(struct walk_call *call);
 int run_elu(struct walk_call *call);
 int run_hard_sigmoid(struct walk_call *call);
 int run_swish(struct walk_call *call);
+int run_pow(struct walk_call *call);
 int run_gelu(struct walk_call *call);
 int run_leaky_relu(struct walk_call *call);
 int run_clip(struct walk_call *call);
@@ -30,6 +31,7 @@ int run_argmax(struct walk_call *call);
 int run_top_k(struct walk_call *call);
 int run_row_norm(struct walk_call *call);
 int run_group_norm(struct walk_call *call);
+int run_batch_norm(struct walk_call *call);
 
 /* ops_move.c */
 int run_concat(struct walk_call *call);

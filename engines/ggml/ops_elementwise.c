@@ -39,6 +39,16 @@ int run_swish(struct walk_call *call)
     return run_unary(call);
 }
 
+/* Only squares: ggml has no power. */
+int run_pow(struct walk_call *call)
+{
+    const struct tensor *exponent = call->inputs[1];
+    if (exponent->count != 1 || exponent->shape.rank > call->inputs[0]->shape.rank ||
+        tensor_get(exponent, 0) != 2)
+        return walk_unsupported(call, "to anything but 2");
+    return run_unary(call);
+}
+
 /* ggml_gelu is the approximation by tanh, ggml_gelu_erf the other one. */
 int run_gelu(struct walk_call *call)
 {

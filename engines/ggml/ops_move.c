@@ -245,6 +245,20 @@ int run_trilu(struct walk_call *call)
     return net_finish(&net, net.api->diag_mask_zero(net.context, t, (int)k));
 }
 
+/*
+ * The library takes the element at the floor of i / scale. At scales that are whole numbers that is the
+ * nearest one by half pixels too, without a tie.
+ */
+static bool is_floor(const struct walk_call *call, bool half, bool plain)
+{
+    const struct shape *from = &call->inputs[0]->shape, *to = &call->outputs[0].shape;
+    if (plain)
+        return walk_text_is(call, "nearest_mode", "round_prefer_floor", "floor");
+    bool nearest = walk_text_is(call, "nearest_mode", "round_prefer_floor", "round_prefer_floor") ||
+                   walk_text_is(call, "nearest_mode", "round_prefer_floor", "round_prefer_ceil");
+    return half && nearest && to->dims[2] % from->dims[2] == 0 && to->dims[3] % from->dims[3] == 0;
+}
+
 /* Which of ggml's modes this is; -1: none. */
 static int resize_mode(const struct walk_call *call)
 {
@@ -252,8 +266,7 @@ static int resize_mode(const struct walk_call *call)
     bool corners = walk_text_is(call, "coordinate_transformation_mode", "half_pixel", "align_corners");
     bool plain = walk_text_is(call, "coordinate_transformation_mode", "half_pixel", "asymmetric");
     if (walk_text_is(call, "mode", "nearest", "nearest"))
-        return plain && walk_text_is(call, "nearest_mode", "round_prefer_floor", "floor") ? SCALE_NEAREST
-                                                                                          : -1;
+        return is_floor(call, half, plain) ? SCALE_NEAREST : -1;
     if (!half && !corners)
         return -1;
     if (walk_text_is(call, "mode", "nearest", "linear"))

@@ -26,7 +26,7 @@ int run_reduce(struct walk_call *call)
 {
     struct net net;
     int first, count;
-    if (net_init(&net, call))
+    if (net_init_of(&net, call, 1)) /* the axes may be none */
         return -1;
     if (reduced(call, &first, &count))
         return net_refuse(&net, "of axes that do not follow one another, or of none");
@@ -245,14 +245,14 @@ int run_row_norm(struct walk_call *call)
     return net_finish(&net, affine(&net, y, w, bias ? net_input_as(&net, bias, 1, &rows.count) : NULL));
 }
 
-/* [N, C, H, W] of [N, C, ..]. */
+/* [N, C, 1, all else] of [N, C, ..] or [N]. */
 static void image_dims(const struct tensor *x, int64_t *dims)
 {
     int64_t spatial = 1;
     for (int i = 2; i < x->shape.rank; i++)
         spatial *= x->shape.dims[i];
     dims[0] = x->shape.dims[0];
-    dims[1] = x->shape.dims[1];
+    dims[1] = x->shape.rank > 1 ? x->shape.dims[1] : 1;
     dims[2] = 1;
     dims[3] = spatial;
 }
@@ -282,6 +282,29 @@ int run_group_norm(struct walk_call *call)
     if (!y)
         return net_finish(&net, NULL);
     y = net.api->group_norm(net.context, y, (int)groups, eps);
+    return net_finish(&net,
+                      affine(&net, y, channels(&net, call->inputs[1]), channels(&net, call->inputs[2])));
+}
+
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias, an operation each. */
+int run_batch_norm(struct walk_call *call)
+{
+    struct net net;
+    if (net_init(&net, call))
+        return -1;
+    const struct tensor *x = call->inputs[0];
+    if (node_int(call->node, "training_mode", 0) || walk_wants(call, 1))
+        return net_refuse(&net, "in training");
+    struct tensor eps = {.type = DTYPE_FLOAT, .count = 1};
+    float epsilon = node_float(call->node, "epsilon", 1e-5F);
+    eps.data = &epsilon;
+    int64_t dims[4];
+    image_dims(x, dims);
+    struct ggml_tensor *y = net_input_as(&net, x, 4, dims), *deviation = channels(&net, call->inputs[4]);
+    deviation = net.api->binary[BINARY_ADD](net.context, deviation, channels(&net, &eps));
+    deviation = net.api->unary[UNARY_SQRT](net.context, deviation);
+    y = net.api->binary[BINARY_SUB](net.context, y, channels(&net, call->inputs[3]));
+    y = net.api->binary[BINARY_DIV](net.context, y, deviation);
     return net_finish(&net,
                       affine(&net, y, channels(&net, call->inputs[1]), channels(&net, call->inputs[2])));
 }
