@@ -123,12 +123,22 @@ struct ggml_tensor *net_shape(struct net *net, const struct shape *shape)
     return make(net, TYPE_F32, shape->rank, shape->dims);
 }
 
-int net_check(struct net *net, struct ggml_tensor *values, int type)
+/* Every release makes float32 of rows of any type by ggml_get_rows, not all of them by ggml_cast. */
+int net_check(struct net *net, struct ggml_tensor *values, int type, int64_t row)
 {
-    if (net->n_checks == NET_MAX_CHECKS)
+    const struct api *api = net->api;
+    int64_t count = (int64_t)(api->nbytes(values) / sizeof(float)) / row;
+    if (net->n_checks == NET_MAX_CHECKS || count > INT32_MAX)
         return -1;
-    struct ggml_tensor *rounded = net->api->cast(net->context, values, type);
-    rounded = net->api->cast(net->context, rounded, TYPE_F32);
+    int32_t *numbers = memory_zeroed((size_t)count, sizeof *numbers);
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = (int32_t)i;
+    struct ggml_tensor *all = add_input(net, TYPE_I32, 1, &count, numbers, numbers);
+    if (!all)
+        return -1;
+    struct ggml_tensor *rounded =
+        api->cast(net->context, api->reshape_2d(net->context, values, row, count), type);
+    rounded = api->get_rows(net->context, rounded, all);
     net->checks[net->n_checks++] = (struct net_check){.values = values, .rounded = rounded};
     return 0;
 }

@@ -44,9 +44,9 @@ struct ggml_tensor *net_indices(struct net *net, size_t count, const int32_t *in
 /* A tensor without elements, for builders that want a shape. */
 struct ggml_tensor *net_shape(struct net *net, const struct shape *shape);
 
-/* Rounds to another type and back when the graph runs: the run is unsupported when that changes an element.
- */
-int net_check(struct net *net, struct ggml_tensor *values, int type);
+/* Rounds rows of so many elements to another type and back when the graph runs: the run is unsupported when
+ * that changes an element. */
+int net_check(struct net *net, struct ggml_tensor *values, int type, int64_t row);
 
 /*
  * `count` axes from `first` on as rows, for builders that work on rows: ne is {their elements, what is behind

@@ -13,11 +13,11 @@ static int partner(int weights)
  * Weights of another type than float32 round x as well, so that both must be values of these types: then the
  * product is exact.
  */
-static struct ggml_tensor *product(struct net *net, struct ggml_tensor *w, struct ggml_tensor *x)
+static struct ggml_tensor *product(struct net *net, struct ggml_tensor *w, struct ggml_tensor *x, int64_t k)
 {
     int type = net->library->weights;
     if (type != TYPE_F32) {
-        if (net_check(net, w, type) || net_check(net, x, partner(type)))
+        if (net_check(net, w, type, k) || net_check(net, x, partner(type), k))
             return NULL;
         w = net->api->cast(net->context, w, type);
     }
@@ -55,14 +55,15 @@ int run_gemm(struct walk_call *call)
         return -1;
     bool turned_a = node_int(call->node, "transA", 0), turned_b = node_int(call->node, "transB", 0);
     float alpha = node_float(call->node, "alpha", 1), beta = node_float(call->node, "beta", 1);
-    if (!fits(&net, call->inputs[1]->shape.dims[turned_b ? 1 : 0]))
+    int64_t k = call->inputs[1]->shape.dims[turned_b ? 1 : 0];
+    if (!fits(&net, k))
         return net_refuse(&net, "of rows that are no whole blocks");
     struct ggml_tensor *a = net_input(&net, call->inputs[0]), *b = net_input(&net, call->inputs[1]);
     if (turned_a)
         a = turn(&net, a);
     if (!turned_b)
         b = turn(&net, b);
-    struct ggml_tensor *y = a && b ? product(&net, b, a) : NULL;
+    struct ggml_tensor *y = a && b ? product(&net, b, a, k) : NULL;
     if (y && alpha != 1.0F)
         y = net.api->scale(net.context, y, alpha);
     const struct tensor *c = walk_input(call, 2);
@@ -93,11 +94,12 @@ int run_matmul(struct walk_call *call)
         return -1;
     if (a->shape.rank == 1 && b->shape.rank > 2)
         return net_refuse(&net, "of a vector by several matrices");
-    if (!fits(&net, b->shape.dims[vector ? 0 : b->shape.rank - 2]))
+    int64_t k = b->shape.dims[vector ? 0 : b->shape.rank - 2];
+    if (!fits(&net, k))
         return net_refuse(&net, "of rows that are no whole blocks");
     struct ggml_tensor *x = left(&net, a, &call->outputs[0].shape, vector || a->shape.rank == 1);
     struct ggml_tensor *w = net_input(&net, b);
     if (!vector)
         w = turn(&net, w);
-    return net_finish(&net, x && w ? product(&net, w, x) : NULL);
+    return net_finish(&net, x && w ? product(&net, w, x, k) : NULL);
 }

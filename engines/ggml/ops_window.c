@@ -99,7 +99,7 @@ static struct ggml_tensor *depthwise_by_rows(struct net *net, struct ggml_tensor
 static struct ggml_tensor *conv_in_half(struct net *net, struct ggml_tensor *w, struct ggml_tensor *x,
                                         const struct window *v)
 {
-    if (net_check(net, w, TYPE_F16) || net_check(net, x, TYPE_F16))
+    if (net_check(net, w, TYPE_F16, 1) || net_check(net, x, TYPE_F16, 1))
         return NULL;
     return call_conv(net, net->api->conv_2d, net->api->cast(net->context, w, TYPE_F16), x, v);
 }
@@ -172,7 +172,7 @@ int run_conv_transpose(struct walk_call *call)
         return net_refuse(&net, "of several signals");
     struct ggml_tensor *x = net_input(&net, call->inputs[0]), *w = net_input(&net, weights);
     if (x && w && net.library->weights == TYPE_F16) {
-        if (net_check(&net, w, TYPE_F16) || net_check(&net, x, TYPE_F16))
+        if (net_check(&net, w, TYPE_F16, 1) || net_check(&net, x, TYPE_F16, 1))
             return net_finish(&net, NULL);
         w = net.api->cast(net.context, w, TYPE_F16);
     }
