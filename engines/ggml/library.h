@@ -5,9 +5,9 @@
 #include "adapter.h"
 #include "api.h"
 
-/* How Conv is computed: by ggml_conv_2d_direct; by ggml_im2col to float32 and ggml_mul_mat; by ggml_conv_2d,
- * which rounds to float16. */
-enum convolution { CONVOLUTION_AUTO, CONVOLUTION_DIRECT, CONVOLUTION_IM2COL, CONVOLUTION_HALF };
+/* How Conv is computed: by ggml_conv_2d_direct; by ggml_im2col to float32 and ggml_mul_mat; by ggml_conv_2d.
+ */
+enum convolution { CONVOLUTION_AUTO, CONVOLUTION_DIRECT, CONVOLUTION_IM2COL, CONVOLUTION_PLAIN };
 
 struct library {
     void *handle;

@@ -307,7 +307,7 @@ int run_resize(struct walk_call *call)
     if (mode == SCALE_NEAREST)
         return net_finish(&net, net.api->upscale_ext(net.context, x, (int)to->dims[3], (int)to->dims[2],
                                                      (int)to->dims[1], (int)to->dims[0], SCALE_NEAREST));
-    if (!net.api->interpolate || (mode == SCALE_BICUBIC && !library_since(net.library, 3, 15, 0)))
+    if (!net.api->interpolate || (mode == SCALE_BICUBIC && !library_since(net.library, 3, 14, 4)))
         return net_refuse(&net, "this release has only ggml_upscale_ext to the nearest");
     return net_finish(&net, net.api->interpolate(net.context, x, to->dims[3], to->dims[2], to->dims[1],
                                                  to->dims[0], (uint32_t)mode));

@@ -95,13 +95,20 @@ static struct ggml_tensor *depthwise_by_rows(struct net *net, struct ggml_tensor
     return api->reshape_4d(net->context, api->mul_mat(net->context, w, rows), y[3], y[2], y[1], y[0]);
 }
 
-/* ggml_conv_2d rounds images to float16, and so it is asked only where that changes nothing. */
-static struct ggml_tensor *conv_in_half(struct net *net, struct ggml_tensor *w, struct ggml_tensor *x,
-                                        const struct window *v)
+/*
+ * ggml_conv_2d computes in the weights' type until package 3.19.0, but rounds images and weights of float32
+ * to float16 from 3.19.1 on. Where it rounds it is asked only what that does not change.
+ */
+static struct ggml_tensor *plain_conv(struct net *net, struct ggml_tensor *w, struct ggml_tensor *x,
+                                      const struct window *v)
 {
-    if (net_check(net, w, TYPE_F16, 1) || net_check(net, x, TYPE_F16, 1))
+    int type = net->library->weights;
+    bool rounds = type != TYPE_F32 || library_since(net->library, 3, 19, 1);
+    if (rounds && (net_check(net, w, TYPE_F16, 1) || net_check(net, x, TYPE_F16, 1)))
         return NULL;
-    return call_conv(net, net->api->conv_2d, net->api->cast(net->context, w, TYPE_F16), x, v);
+    if (type != TYPE_F32)
+        w = net->api->cast(net->context, w, type);
+    return call_conv(net, net->api->conv_2d, w, x, v);
 }
 
 static struct ggml_tensor *convolve(struct net *net, struct ggml_tensor *w, struct ggml_tensor *x,
@@ -113,8 +120,8 @@ static struct ggml_tensor *convolve(struct net *net, struct ggml_tensor *w, stru
         how = direct ? CONVOLUTION_DIRECT : CONVOLUTION_IM2COL;
     if (how == CONVOLUTION_DIRECT)
         return call_conv(net, direct, w, x, v);
-    if (how == CONVOLUTION_HALF)
-        return conv_in_half(net, w, x, v);
+    if (how == CONVOLUTION_PLAIN)
+        return plain_conv(net, w, x, v);
     return depthwise ? depthwise_by_rows(net, w, x, v) : conv_by_rows(net, w, x, v);
 }
 
@@ -128,8 +135,10 @@ static const char *conv_limit(const struct net *net, bool depthwise)
         return "in groups of several channels";
     if (group != 1 && w->shape.dims[0] != x->shape.dims[1])
         return "of several outputs for each channel";
-    if (depthwise && net->library->convolution == CONVOLUTION_HALF)
-        return "of single channels, with conv=half";
+    if (net->library->convolution == CONVOLUTION_PLAIN && depthwise)
+        return "of single channels, by ggml_conv_2d";
+    if (net->library->convolution == CONVOLUTION_PLAIN && net->library->weights > TYPE_F16)
+        return "by ggml_conv_2d of such weights";
     if (net->library->convolution == CONVOLUTION_DIRECT &&
         !(depthwise ? net->api->conv_2d_dw_direct : net->api->conv_2d_direct))
         return "this release has no direct one";
