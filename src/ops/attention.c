@@ -285,8 +285,8 @@ static void score_head(struct attention *a, int64_t batch, int64_t head)
 
 /* The products of the weights of a row with one element of the values, summed up. */
 struct mixture {
-    struct number y; /* l: a variance */
-    long double size, squares;
+    struct number y;                   /* l: a variance */
+    long double size, squares, values; /* values: their magnitudes, without the weights */
     bool open, lost;
 };
 
@@ -299,6 +299,7 @@ static void mix(struct mixture *m, struct number w, struct number v)
     m->y.h += w.h * fabsl(v.v) + w.v * v.h + w.h * v.h;
     m->y.l += w.l * w.l * v.v * v.v + w.v * w.v * v.l * v.l + w.l * w.l * v.l * v.l;
     m->size += fabsl(term);
+    m->values += fabsl(v.v) + v.h;
     m->squares += term * term;
 }
 
@@ -307,7 +308,9 @@ static void mix(struct mixture *m, struct number w, struct number v)
 static const long double second_order = 2;
 
 /* One element of the result. An implementation that divides in the end sums up to `columns` numbers as large
- * as the values. The last rounding is that of the number as it may be. */
+ * as the values; one that goes along the columns once, and weighs by the largest score so far, may have
+ * summed all values up to the last column with weights of 1. The last rounding is that of the number as it
+ * may be. */
 static void put_mixture(struct attention *a, size_t to, struct mixture *m)
 {
     enum dtype type = a->q.of->type;
@@ -317,7 +320,8 @@ static void put_mixture(struct attention *a, size_t to, struct mixture *m)
     long double variance = m->y.l + roundings * a->unit * a->unit * (m->squares + m->y.v * m->y.v / 9);
     if (m->open || a->disputed)
         bounded_put_open(a->y, to);
-    else if (m->lost || a->total == 0 || !(most * columns < dtype_highest(type)))
+    else if (m->lost || a->total == 0 || !(most * columns < dtype_highest(type)) ||
+             !(m->values < dtype_highest(type)))
         bounded_put_undecided(a->y, to, 0);
     else
         bounded_put(a->y, to, m->y.v, second_order * m->y.h + own, sqrtl(variance));
