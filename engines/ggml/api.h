@@ -106,6 +106,7 @@ enum binary { BINARY_ADD, BINARY_DIV, BINARY_MUL, BINARY_SUB, BINARIES };
     F(conv_transpose_1d, TENSOR, (CONTEXT, TENSOR, TENSOR, int, int, int))                       \
     F(conv_transpose_2d_p0, TENSOR, (CONTEXT, TENSOR, TENSOR, int))                              \
     F(diag_mask_zero, TENSOR, (CONTEXT, TENSOR, int))                                            \
+    F(flash_attn_ext, TENSOR, (CONTEXT, TENSOR, TENSOR, TENSOR, TENSOR, float, float, float))    \
     F(get_rows, TENSOR, (CONTEXT, TENSOR, TENSOR))                                               \
     F(group_norm, TENSOR, (CONTEXT, TENSOR, int, float))                                         \
     F(im2col, TENSOR, (CONTEXT, TENSOR, TENSOR, int, int, int, int, int, int, bool, int))        \

@@ -13,6 +13,7 @@ static const struct walk_row rows[] = {
     {"Abs", run_unary, F32, 0, 4, UNARY_ABS},
     {"Add", run_binary, F32, 0, 4, BINARY_ADD},
     {"ArgMax", run_argmax, F32, 1, 4, 0},
+    {"Attention", run_attention, F32, 3, 4, 0},
     {"AveragePool", run_pool, F32, 3, 4, POOL_AVERAGE},
     {"BatchNormalization", run_batch_norm, F32, 1, 4, 0},
     {"Ceil", run_unary, F32, 0, 4, UNARY_CEIL},

@@ -110,12 +110,9 @@ struct ggml_tensor *net_input(struct net *net, const struct tensor *tensor)
     return net_input_as(net, tensor, tensor->shape.rank, tensor->shape.dims);
 }
 
-struct ggml_tensor *net_indices(struct net *net, size_t count, const int32_t *indices, int rank,
-                                const int64_t *dims)
+struct ggml_tensor *net_computed(struct net *net, int type, void *data, int rank, const int64_t *dims)
 {
-    int32_t *owned = memory_zeroed(count, sizeof *owned);
-    memcpy(owned, indices, count * sizeof *owned);
-    return add_input(net, TYPE_I32, rank, dims, owned, owned);
+    return add_input(net, type, rank, dims, data, data);
 }
 
 struct ggml_tensor *net_shape(struct net *net, const struct shape *shape)
@@ -133,7 +130,7 @@ int net_check(struct net *net, struct ggml_tensor *values, int type, int64_t row
     int32_t *numbers = memory_zeroed((size_t)count, sizeof *numbers);
     for (int64_t i = 0; i < count; i++)
         numbers[i] = (int32_t)i;
-    struct ggml_tensor *all = add_input(net, TYPE_I32, 1, &count, numbers, numbers);
+    struct ggml_tensor *all = net_computed(net, TYPE_I32, numbers, 1, &count);
     if (!all)
         return -1;
     struct ggml_tensor *rounded =

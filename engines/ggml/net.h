@@ -38,9 +38,8 @@ void net_release(struct net *net); /* after net_init, when nothing is run */
  * where there are too many dims or inputs. */
 struct ggml_tensor *net_input(struct net *net, const struct tensor *tensor);
 struct ggml_tensor *net_input_as(struct net *net, const struct tensor *tensor, int rank, const int64_t *dims);
-/* An input that the adapter computed: int32, copied. */
-struct ggml_tensor *net_indices(struct net *net, size_t count, const int32_t *indices, int rank,
-                                const int64_t *dims);
+/* An input that the adapter computed, whose heap memory it takes over. */
+struct ggml_tensor *net_computed(struct net *net, int type, void *data, int rank, const int64_t *dims);
 /* A tensor without elements, for builders that want a shape. */
 struct ggml_tensor *net_shape(struct net *net, const struct shape *shape);
 

@@ -22,6 +22,9 @@ int run_binary(struct walk_call *call);
 int run_gemm(struct walk_call *call);
 int run_matmul(struct walk_call *call);
 
+/* ops_attention.c */
+int run_attention(struct walk_call *call);
+
 /* ops_reduce.c */
 int run_reduce(struct walk_call *call);
 int run_softmax(struct walk_call *call);

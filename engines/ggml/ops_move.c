@@ -3,8 +3,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
-
 int run_concat(struct walk_call *call)
 {
     struct net net;
@@ -200,9 +198,7 @@ static struct ggml_tensor *row_numbers(struct net *net, const struct tensor *ind
         numbers[i] = (int32_t)(index < 0 ? index + rows->count : index);
     }
     int64_t dims[] = {rows->outer, (int64_t)count};
-    struct ggml_tensor *t = net_indices(net, count * outer, numbers, 2, dims);
-    free(numbers);
-    return t;
+    return net_computed(net, TYPE_I32, numbers, 2, dims);
 }
 
 /* ggml_get_rows takes rows of matrices: what is behind the axis is a row, what is before it counts matrices.
