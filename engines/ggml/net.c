@@ -27,6 +27,8 @@ int net_init_of(struct net *net, struct walk_call *call, size_t n_inputs)
     *net = (struct net){.call = call, .library = library, .api = &library->api};
     if (is_empty(call, n_inputs))
         return walk_unsupported(call, "an empty tensor");
+    if (call->inputs[0]->type == DTYPE_FLOAT16 && !library_since(library, 3, 9, 0))
+        return walk_unsupported(call, "of float16 in this release");
     size_t size = NET_MAX_TENSORS * net->api->tensor_overhead() +
                   net->api->graph_overhead_custom(NET_MAX_TENSORS, false);
     net->context = net->api->init((struct ggml_init_params){.mem_size = size, .no_alloc = true});

@@ -78,7 +78,7 @@ static float limit(const struct walk_call *call, size_t index, const char *name,
     if (call->opset < 11)
         return node_float(call->node, name, otherwise);
     const struct tensor *t = walk_input(call, index);
-    return t ? *(const float *)t->data : otherwise;
+    return t ? (float)tensor_get(t, 0) : otherwise;
 }
 
 int run_clip(struct walk_call *call)

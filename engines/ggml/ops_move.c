@@ -112,7 +112,7 @@ int run_pad(struct walk_call *call)
 static struct ggml_tensor *part(struct net *net, struct ggml_tensor *t, const struct tensor *x,
                                 const int64_t *start, const struct shape *shape)
 {
-    size_t strides[NET_RANK + 1] = {sizeof(float)}, offset = 0;
+    size_t strides[NET_RANK + 1] = {x->size / x->count}, offset = 0;
     int64_t ne[NET_RANK] = {1, 1, 1, 1};
     for (int i = 0; i < NET_RANK; i++) {
         int axis = x->shape.rank - 1 - i;
