@@ -64,7 +64,8 @@ static int invoke_failed(const struct net *net)
         "not supported", "unsupported",  "Unsupported",  "not currently supported",
         "only supports", "Only support", "only support", NULL};
     const char *said = net->library->said.data ? net->library->said.data : "";
-    if (adapter_says(said, lacks))
+    /* Some give no reason, such as CAST of a type that it lacks: then only the operator is named. */
+    if (adapter_says(said, lacks) || text_starts(said, "Node number"))
         return refused(net, "invoke");
     return error_set(net->call->err, ERROR_IO, "%s: invoke fails: %s", net->call->node->op_type,
                      *said ? said : "without a message");

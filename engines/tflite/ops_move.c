@@ -234,7 +234,7 @@ int run_expand(struct walk_call *call)
         return walk_unsupported(call, "to more than 8 dimensions");
     net_init(&net, call);
     int x = net_input(&net, call->inputs[0]), to = net_ints(&net, (size_t)shape->rank, shape->dims);
-    net_op(&net, OP_BROADCAST_TO, x, to, NONE, net_output(&net, &call->outputs[0]), NULL);
+    net_op(&net, OP_BROADCAST_TO, x, to, NONE, net_output(&net, &call->outputs[0]), NULL)->version = 2;
     return net_finish(&net);
 }
 

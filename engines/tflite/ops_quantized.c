@@ -30,7 +30,8 @@ static struct scales scales_of(const struct tensor *scale, const struct tensor *
         if (zero && zero->count)
             s.zeros[i] = (int64_t)tensor_get(zero, zero->count == 1 ? 0 : i);
     }
-    s.scale = (struct net_scale){.count = scale->count, .scales = s.scales, .zeros = s.zeros, .axis = axis};
+    int at = scale->count > 1 ? axis : 0; /* the one scale of a tensor has no axis */
+    s.scale = (struct net_scale){.count = scale->count, .scales = s.scales, .zeros = s.zeros, .axis = at};
     return s;
 }
 

@@ -2,6 +2,10 @@
  * before it, as converters write them. */
 #include "tflite.h"
 
+#include "base/memory.h"
+
+#include <stdlib.h>
+
 enum padding { PADDING_SAME, PADDING_VALID, PADDING_EXPLICIT }; /* the first two as in the schema */
 
 /* A signal is an image of height 1. */
@@ -143,6 +147,17 @@ int conv_add(struct net *net, struct conv_tensors *t, const struct tensor *weigh
     return net_finish(net);
 }
 
+/* The library wants a bias: without one it is zeros, as converters write them. */
+static int bias_or_zeros(struct net *net, const struct tensor *bias, int64_t count)
+{
+    if (bias)
+        return net_const(net, bias);
+    float *zeros = memory_zeroed((size_t)count + 1, sizeof *zeros);
+    int number = net_const_as(net, DTYPE_FLOAT, zeros, 1, &count);
+    free(zeros);
+    return number;
+}
+
 int run_conv(struct walk_call *call)
 {
     struct net net;
@@ -150,7 +165,7 @@ int run_conv(struct walk_call *call)
     net_init(&net, call);
     struct conv_tensors t = {.x = net_image(&net, call->inputs[0])};
     t.weights = conv_weights(&net, weights);
-    t.bias = bias ? net_const(&net, bias) : NONE;
+    t.bias = bias_or_zeros(&net, bias, weights->shape.dims[0]);
     t.y = net_output_image(&net, &call->outputs[0]);
     return conv_add(&net, &t, weights);
 }
