@@ -47,6 +47,7 @@ static int read_knobs(struct adapter_call *call, struct library *library)
         return -1;
     library->xnnpack = xnnpack == 1;
     library->reference = kernels == 1;
+    library->save = adapter_knob(call->adapter, "save");
     if (library->xnnpack && !library->TfLiteXNNPackDelegateCreate)
         return adapter_fail(call, ADAPTER_FAILED, "xnnpack=on: this library has no XNNPACK delegate");
 #ifndef HAVE_REFERENCE_KERNELS

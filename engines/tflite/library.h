@@ -50,7 +50,8 @@ struct library {
 #undef LITE_MEMBER
     int threads;
     bool xnnpack, reference;
-    struct str said; /* what the library reported since this was cleared */
+    const char *save; /* where models are written; "" for nowhere */
+    struct str said;  /* what the library reported since this was cleared */
 };
 
 /* Opens the release that the registry chose and reads the knobs. Fails through adapter_fail. */

@@ -60,9 +60,9 @@ static int refused(const struct net *net, const char *stage)
 /* Kernels that learn of a type or a size only when they compute. */
 static int invoke_failed(const struct net *net)
 {
-    static const char *const lacks[] = {
-        "not supported", "unsupported",  "Unsupported",  "not currently supported",
-        "only supports", "Only support", "only support", NULL};
+    static const char *const lacks[] = {"not supported",           "unsupported",   "Unsupported",
+                                        "not currently supported", "only supports", "Only support",
+                                        "Does not support",        "only support",  NULL};
     const char *said = net->library->said.data ? net->library->said.data : "";
     /* Some give no reason, such as CAST of a type that it lacks: then only the operator is named. */
     if (adapter_says(said, lacks) || text_starts(said, "Node number"))
@@ -71,10 +71,21 @@ static int invoke_failed(const struct net *net)
                      *said ? said : "without a message");
 }
 
+/* The model of the last node that ran, for whoever wants to try it without Assay. */
+static void keep(const struct net *net, const struct flat *file)
+{
+    FILE *out = net->library->save[0] ? fopen(net->library->save, "wb") : NULL;
+    if (!out)
+        return;
+    fwrite(file->data, 1, file->size, out);
+    fclose(out);
+}
+
 static int open_session(const struct net *net, struct session *s)
 {
     struct library *l = net->library;
     net_write(net, &s->file);
+    keep(net, &s->file);
     s->model = l->TfLiteModelCreate(s->file.data, s->file.size);
     if (!s->model)
         return error_set(net->call->err, ERROR_IO, "%s: the library does not read the model",

@@ -40,6 +40,17 @@ int run_gelu(struct walk_call *call)
     return with_options(call, OP_GELU, NET_OPTIONS(OPTIONS_GELU, {0, 1, approximate}));
 }
 
+/* Kernels broadcast up to four dimensions, and release builds do not check that there are no more. */
+static bool broadcast_fits(const struct walk_call *call)
+{
+    for (size_t i = 0; i < call->n_inputs; i++)
+        if (!shape_equal(&call->inputs[i]->shape, &call->outputs[0].shape) && call->outputs[0].shape.rank > 4)
+            return false;
+    return true;
+}
+
+static const char broadcasts[] = "broadcast to more than 4 dimensions";
+
 /* Numbers that are no scalar would broadcast. False when there are more. */
 static bool read_scalar(const struct walk_call *call, size_t index, long double *value, bool *given)
 {
@@ -82,6 +93,8 @@ int run_clip(struct walk_call *call)
     if (!has_low && !has_high)
         return walk_unsupported(call, "without bounds");
     enum lite_op own = has_low && has_high ? clamp_of(call, low, high) : OP_MINIMUM;
+    if (own == OP_MINIMUM && call->inputs[0]->shape.rank > 4)
+        return walk_unsupported(call, broadcasts);
     return own == OP_MINIMUM ? clip(call, has_low ? &low : NULL, has_high ? &high : NULL)
                              : with_options(call, own, NULL);
 }
@@ -122,17 +135,6 @@ static void add_binary(struct net *net, enum lite_op op, int a, int b, int y)
     bool has = op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV;
     net_op(net, op, a, b, NONE, y, has ? NET_OPTIONS(type, {0, 1, 0}) : NULL);
 }
-
-/* Kernels broadcast up to four dimensions, and release builds do not check that there are no more. */
-static bool broadcast_fits(const struct walk_call *call)
-{
-    for (size_t i = 0; i < call->n_inputs; i++)
-        if (!shape_equal(&call->inputs[i]->shape, &call->outputs[0].shape) && call->outputs[0].shape.rank > 4)
-            return false;
-    return true;
-}
-
-static const char broadcasts[] = "broadcast to more than 4 dimensions";
 
 int run_binary(struct walk_call *call)
 {
@@ -190,8 +192,8 @@ int run_variadic(struct walk_call *call)
 int run_mean(struct walk_call *call)
 {
     struct net net;
-    if (!chain_fits(call))
-        return walk_unsupported(call, "of one operand, or of operands that grow");
+    if (!chain_fits(call) || call->outputs[0].shape.rank > 4)
+        return walk_unsupported(call, "of one operand, of operands that grow, or of more than 4 dimensions");
     net_init(&net, call);
     int sum = chain(&net, true), count = net_number(&net, call->inputs[0]->type, call->n_inputs);
     add_binary(&net, OP_DIV, sum, count, net_output(&net, &call->outputs[0]));

@@ -83,6 +83,8 @@ int run_quantize(struct walk_call *call)
     int64_t zero;
     if (!read_one(call, 1, &scale, &zero))
         return walk_unsupported(call, no_scale);
+    if (!dtype_in(call->outputs[0].type, 1 << DTYPE_INT8 | 1 << DTYPE_UINT8 | 1 << DTYPE_INT16))
+        return walk_unsupported(call, "to %s", dtype_name(call->outputs[0].type));
     if (has_halves(call->inputs[0], scale))
         return walk_unsupported(call, "of numbers halfway between two codes");
     net_init(&net, call);
@@ -99,6 +101,8 @@ int run_dequantize(struct walk_call *call)
     int axis = in->shape.rank ? walk_axis(node_int(call->node, "axis", 1), in->shape.rank) : 0;
     if (call->inputs[1]->shape.rank > 1 || node_int(call->node, "block_size", 0))
         return walk_unsupported(call, "in blocks");
+    if (call->outputs[0].type != DTYPE_FLOAT)
+        return walk_unsupported(call, "to %s", dtype_name(call->outputs[0].type));
     struct scales s = scales_of(call->inputs[1], walk_input(call, 2), axis);
     if (!scales_fit(&s)) {
         scales_release(&s);
