@@ -99,23 +99,6 @@ int run_clip(struct walk_call *call)
                              : with_options(call, own, NULL);
 }
 
-/* max(0, min(1, alpha x + beta)) */
-int run_hard_sigmoid(struct walk_call *call)
-{
-    struct net net;
-    const struct tensor *in = call->inputs[0];
-    net_init(&net, call);
-    int x = net_input(&net, in), y = net_output(&net, &call->outputs[0]);
-    int product = net_inner_like(&net, in), sum = net_inner_like(&net, in), below = net_inner_like(&net, in);
-    int alpha = net_number(&net, in->type, node_float(call->node, "alpha", 0.2F));
-    int beta = net_number(&net, in->type, node_float(call->node, "beta", 0.5F));
-    net_op(&net, OP_MUL, x, alpha, NONE, product, NET_OPTIONS(OPTIONS_MUL, {0, 1, 0}));
-    net_op(&net, OP_ADD, product, beta, NONE, sum, NET_OPTIONS(OPTIONS_ADD, {0, 1, 0}));
-    net_op(&net, OP_MINIMUM, sum, net_number(&net, in->type, 1), NONE, below, NULL);
-    net_op(&net, OP_MAXIMUM, below, net_number(&net, in->type, 0), NONE, y, NULL);
-    return net_finish(&net);
-}
-
 int run_reciprocal(struct walk_call *call)
 {
     struct net net;

@@ -46,7 +46,6 @@ int run_elu(struct walk_call *call);
 int run_leaky_relu(struct walk_call *call);
 int run_gelu(struct walk_call *call);
 int run_clip(struct walk_call *call);
-int run_hard_sigmoid(struct walk_call *call);
 int run_reciprocal(struct walk_call *call);
 int run_binary(struct walk_call *call);
 int run_mod(struct walk_call *call);
