@@ -42,11 +42,13 @@ static const char *bind(struct library *library)
 static int read_knobs(struct adapter_call *call, struct library *library)
 {
     int xnnpack = adapter_choice(call, "xnnpack"), kernels = adapter_choice(call, "kernels");
+    int fixed = adapter_choice(call, "fixed");
     library->threads = adapter_number(call, "threads", 1, 256);
-    if (xnnpack < 0 || kernels < 0 || library->threads < 0)
+    if (xnnpack < 0 || kernels < 0 || fixed < 0 || library->threads < 0)
         return -1;
     library->xnnpack = xnnpack == 1;
     library->reference = kernels == 1;
+    library->fixed = fixed == 1;
     library->save = adapter_knob(call->adapter, "save");
     if (library->xnnpack && !library->TfLiteXNNPackDelegateCreate)
         return adapter_fail(call, ADAPTER_FAILED, "xnnpack=on: this library has no XNNPACK delegate");

@@ -49,7 +49,7 @@ struct library {
     LITE_OPTIONAL(LITE_MEMBER)
 #undef LITE_MEMBER
     int threads;
-    bool xnnpack, reference;
+    bool xnnpack, reference, fixed;
     const char *save; /* where models are written; "" for nowhere */
     struct str said;  /* what the library reported since this was cleared */
 };

@@ -157,6 +157,20 @@ static int bias_or_zeros(struct net *net, const struct tensor *bias, int64_t cou
     return number;
 }
 
+/*
+ * The library brings a sum of products to the scale of the output by a number of fixed point, and rounds
+ * twice: to an integer of the multiplier's 31 bits, then to the code. That is how its format is defined, and
+ * not always what ONNX asks for, which is the quotient rounded once; so these operators are given to it only
+ * where the knob says so.
+ */
+static bool takes_fixed_point(const struct walk_call *call)
+{
+    const struct library *library = call->engine;
+    return library->fixed;
+}
+
+static const char fixed_point[] = "by fixed point, which rounds otherwise than ONNX; fixed=on takes it";
+
 /* x, its scale and zero point; weights with theirs; y's scale and zero point; bias. */
 int run_qlinear_conv(struct walk_call *call)
 {
@@ -166,7 +180,7 @@ int run_qlinear_conv(struct walk_call *call)
     int64_t x_zero, y_zero, m = weights->shape.dims[0];
     bool depthwise = conv_is_depthwise(call, weights);
     struct scales w = scales_of(call->inputs[4], walk_input(call, 5), depthwise ? 3 : 0), b = {0};
-    const char *why = misfit(call, weights, &w);
+    const char *why = takes_fixed_point(call) ? misfit(call, weights, &w) : fixed_point;
     if (!read_one(call, 1, &x_scale, &x_zero) || !read_one(call, 6, &y_scale, &y_zero))
         why = no_scale;
     if (why) {
@@ -194,6 +208,8 @@ int run_qlinear_matmul(struct walk_call *call)
     const struct tensor *a = call->inputs[0], *b = call->inputs[3];
     float a_scale, b_scale, y_scale;
     int64_t a_zero, b_zero, y_zero;
+    if (!takes_fixed_point(call))
+        return walk_unsupported(call, fixed_point);
     if (!read_one(call, 1, &a_scale, &a_zero) || !read_one(call, 4, &b_scale, &b_zero) ||
         !read_one(call, 6, &y_scale, &y_zero))
         return walk_unsupported(call, no_scale);
