@@ -75,6 +75,19 @@ struct walk_window walk_window(const struct walk_call *call, const struct shape 
  * output_padding adds to it. */
 struct walk_window walk_window_transposed(const struct walk_call *call, const struct shape *kernel);
 
+/* Copies the elements, each of `size` bytes, of a dense array with its dimensions in another order: dimension
+ * i of the copy is dimension order[i]. */
+void walk_permute(const void *from, void *to, size_t size, int rank, const int64_t *dims, const int *order);
+
+/* Whether a Resize, from opset 11 on, is one of height and width of an image by the ratio of sizes, and uses
+ * no later attribute: a scale that is not exactly that ratio has no counterpart in libraries that take sizes.
+ */
+bool walk_resizes_plane(const struct walk_call *call);
+
+/* The shape of a Softmax's input as a matrix [rows, columns], columns being what is summed over. False when
+ * that is not the end of the shape: from opset 13 on, an axis other than the last. */
+bool walk_softmax_matrix(const struct walk_call *call, int64_t dims[2]);
+
 /* The gradient of one node, from the derivatives of some scalar by its first output. */
 struct walk_gradient {
     struct walk_call *call;        /* computed: its outputs have their values, and are only read */

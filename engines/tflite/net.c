@@ -33,28 +33,6 @@ int net_refuse(struct net *net, const char *why)
     return walk_unsupported(net->call, "%s", why);
 }
 
-void net_permute(const void *from, void *to, size_t size, int rank, const int64_t *dims, const int *order)
-{
-    size_t strides[TENSOR_MAX_RANK], step[TENSOR_MAX_RANK], count = 1;
-    int64_t index[TENSOR_MAX_RANK] = {0}, turned[TENSOR_MAX_RANK];
-    for (int i = rank; i-- > 0; count *= (size_t)dims[i])
-        strides[i] = count;
-    for (int i = 0; i < rank; i++) {
-        step[i] = strides[order[i]];
-        turned[i] = dims[order[i]];
-    }
-    for (size_t n = 0, at = 0; n < count; n++) {
-        memcpy((char *)to + n * size, (const char *)from + at * size, size);
-        for (int i = rank; i-- > 0;) {
-            at += step[i];
-            if (++index[i] < turned[i])
-                break;
-            at -= step[i] * (size_t)turned[i];
-            index[i] = 0;
-        }
-    }
-}
-
 /* The dims of an image as [N, C, H, W], or [N, C, D, H, W] for rank 5. Returns how many. */
 static int image_dims(const struct shape *s, int64_t *dims)
 {
@@ -92,7 +70,7 @@ void net_from_nhwc(const void *data, struct tensor *target)
     int64_t dims[TENSOR_MAX_RANK];
     int order[TENSOR_MAX_RANK], rank = net_nhwc(&target->shape, dims);
     image_order(rank, true, order);
-    net_permute(data, target->data, dtype_size(target->type), rank, dims, order);
+    walk_permute(data, target->data, dtype_size(target->type), rank, dims, order);
 }
 
 /* A new tensor; after a refusal the last one again, so that callers need no checks. */
@@ -165,7 +143,7 @@ int net_turned(struct net *net, const struct tensor *tensor, int rank, const int
     struct net_tensor *t = add(net, tensor->type, rank, turned);
     if (!net->refused) {
         t->data = memory_zeroed(t->size, 1);
-        net_permute(tensor->data, t->data, dtype_size(tensor->type), rank, dims, order);
+        walk_permute(tensor->data, t->data, dtype_size(tensor->type), rank, dims, order);
     }
     return number_of(net, t);
 }

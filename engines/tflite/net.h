@@ -208,9 +208,6 @@ struct net_op *net_op(struct net *net, enum lite_op code, int a, int b, int c, i
 void net_op_input(struct net *net, struct net_op *op, int tensor);
 void net_op_output(struct net *net, struct net_op *op, int tensor);
 
-/* Copies the elements of a dense array with its dimensions in another order. */
-void net_permute(const void *from, void *to, size_t size, int rank, const int64_t *dims, const int *order);
-
 /* The dims of an image as the library has it, [N, H, W, C] or [N, D, H, W, C]. Returns how many. */
 int net_nhwc(const struct shape *nchw, int64_t *dims);
 

@@ -23,25 +23,6 @@ int run_space_to_depth(struct walk_call *call)
     return by_block(call, OP_SPACE_TO_DEPTH, OPTIONS_SPACE_TO_DEPTH);
 }
 
-/* Height and width by the ratio of sizes; a scale that is not exactly that ratio has no counterpart. */
-static bool resize_fits(const struct walk_call *call)
-{
-    const struct tensor *scales = walk_input(call, 2), *in = call->inputs[0];
-    if (call->opset < 11 || node_int(call->node, "exclude_outside", 0) ||
-        node_int(call->node, "antialias", 0) || node_attribute(call->node, "axes") ||
-        !walk_text_is(call, "keep_aspect_ratio_policy", "stretch", "stretch"))
-        return false;
-    for (int i = 0; i < 4; i++) {
-        int64_t before = in->shape.dims[i], after = call->outputs[0].shape.dims[i];
-        if (i < 2 && before != after)
-            return false;
-        if (scales && scales->count == 4 &&
-            tensor_get(scales, (size_t)i) * (long double)before != (long double)after)
-            return false;
-    }
-    return true;
-}
-
 /* Each way in which the library's coordinates are those of ONNX. Nearest rounds down, after half a pixel was
  * added to both or none, and to the next number with corners aligned. */
 struct resize_mode {
@@ -73,7 +54,7 @@ int run_resize(struct walk_call *call)
 {
     struct net net;
     const struct resize_mode *m = resize_mode(call);
-    if (!m || !resize_fits(call))
+    if (!m || !walk_resizes_plane(call))
         return walk_unsupported(call, "other than linear or nearest in a way of the library's");
     bool nearest = m->nearest;
     net_init(&net, call);

@@ -108,13 +108,9 @@ int run_softmax(struct walk_call *call)
 {
     struct net net;
     const struct tensor *in = call->inputs[0];
-    int rank = in->shape.rank;
     bool log = call->row->kind == OP_LOG_SOFTMAX;
-    int axis = walk_axis(node_int(call->node, "axis", call->opset < 13 ? 1 : -1), rank);
-    int64_t dims[2] = {1, 1};
-    for (int i = 0; i < rank; i++)
-        dims[i < axis ? 0 : 1] *= in->shape.dims[i];
-    if (call->opset >= 13 && axis != rank - 1)
+    int64_t dims[2];
+    if (!walk_softmax_matrix(call, dims))
         return walk_unsupported(call, "of an axis other than the last");
     net_init(&net, call);
     int x = net_input_as(&net, in, 2, dims), y = net_output_as(&net, &call->outputs[0], 2, dims);

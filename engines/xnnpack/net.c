@@ -63,24 +63,7 @@ static const int to_nhwc[] = {0, 2, 3, 1}, to_nchw[] = {0, 3, 1, 2};
 
 void net_permute(const float *from, float *to, int rank, const int64_t *dims, const int *order)
 {
-    size_t strides[TENSOR_MAX_RANK], step[TENSOR_MAX_RANK], count = 1;
-    int64_t index[TENSOR_MAX_RANK] = {0}, turned[TENSOR_MAX_RANK];
-    for (int i = rank; i-- > 0; count *= (size_t)dims[i])
-        strides[i] = count;
-    for (int i = 0; i < rank; i++) {
-        step[i] = strides[order[i]];
-        turned[i] = dims[order[i]];
-    }
-    for (size_t n = 0, at = 0; n < count; n++) {
-        to[n] = from[at];
-        for (int i = rank; i-- > 0;) {
-            at += step[i];
-            if (++index[i] < turned[i])
-                break;
-            at -= step[i] * (size_t)turned[i];
-            index[i] = 0;
-        }
-    }
+    walk_permute(from, to, sizeof *from, rank, dims, order);
 }
 
 static void give_result(struct net *net)

@@ -215,26 +215,6 @@ int run_depth_to_space(struct walk_call *call)
     return net_finish(&net, NET_DEFINE(&net, xnn_define_depth_to_space)(net.graph, x, y, block, 0));
 }
 
-/* Height and width by the ratio of sizes; a scale that is not exactly that ratio has no counterpart. */
-static bool resize_fits(const struct walk_call *call)
-{
-    const struct tensor *scales = walk_input(call, 2), *in = call->inputs[0];
-    if (call->opset < 11 || !walk_text_is(call, "mode", "nearest", "linear") ||
-        node_int(call->node, "exclude_outside", 0) || node_int(call->node, "antialias", 0) ||
-        node_attribute(call->node, "axes") ||
-        !walk_text_is(call, "keep_aspect_ratio_policy", "stretch", "stretch"))
-        return false;
-    for (int i = 0; i < 4; i++) {
-        int64_t before = in->shape.dims[i], after = call->outputs[0].shape.dims[i];
-        if (i < 2 && before != after)
-            return false;
-        if (scales && scales->count == 4 &&
-            tensor_get(scales, (size_t)i) * (long double)before != (long double)after)
-            return false;
-    }
-    return true;
-}
-
 int run_resize(struct walk_call *call)
 {
     static const struct {
@@ -244,7 +224,7 @@ int run_resize(struct walk_call *call)
                       {"align_corners", XNN_FLAG_ALIGN_CORNERS},
                       {"asymmetric", XNN_FLAG_TENSORFLOW_LEGACY_MODE}};
     struct net net;
-    if (!resize_fits(call))
+    if (!walk_text_is(call, "mode", "nearest", "linear") || !walk_resizes_plane(call))
         return walk_unsupported(call, "other than linear by a ratio of sizes");
     for (size_t i = 0; i < 3; i++) {
         if (!walk_text_is(call, "coordinate_transformation_mode", "half_pixel", transforms[i].name))
