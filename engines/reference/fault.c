@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const struct fault *const papers[] = {
-    faults_cradle,  faults_audee,    faults_eagle, faults_graph_fuzzing, faults_graph,    faults_images,
-    faults_running, faults_gradient, faults_newer, faults_narrow,        faults_microsoft};
+    faults_cradle,  faults_audee,    faults_eagle, faults_graph_fuzzing, faults_graph,     faults_images,
+    faults_running, faults_gradient, faults_newer, faults_narrow,        faults_microsoft, faults_reaching};
 
 enum { PAPERS = sizeof papers / sizeof *papers };
 

@@ -7,7 +7,8 @@
  * equivalence rule (src/rules) has something to find, and their paper is "rules". Those in faults_gradient.c,
  * of paper "gradients", show in gradients alone; faults_newer.c, faults_narrow.c and
  * faults_microsoft.c, of paper "newer", give each operator and element type that newer releases of ONNX
- * brought, and the operators of com.microsoft, a fault of their own. A fault is active
+ * brought, and the operators of com.microsoft, a fault of their own. Those of faults_reaching.c, of paper
+ * "memory", read and write memory that is not theirs. A fault is active
  * only when its condition holds; everywhere else the engine is right. The reference without a fault never
  * runs this code: the evaluator's hook is set only when a fault is asked for.
  */
@@ -54,6 +55,8 @@ struct fault {
     /* Called instead of the gradient of each node with one of its operators; calls call->op->gradient itself.
      * May be NULL. A fault that has only this gives right outputs. */
     int (*gradient)(const struct fault_scene *scene, struct op_gradient *gradient);
+    /* What a fault of memory reaches (faults_reaching.c); NULL of others. */
+    const struct reach *reach;
 };
 
 /* Rows of paper "newer": a parameter that is not looked at, and anything else. */
@@ -71,7 +74,7 @@ struct fault {
 /* Each file's rows end with a NULL name. */
 extern const struct fault faults_cradle[], faults_audee[], faults_eagle[], faults_graph_fuzzing[],
     faults_graph[], faults_images[], faults_running[], faults_gradient[], faults_newer[], faults_narrow[],
-    faults_microsoft[];
+    faults_microsoft[], faults_reaching[];
 
 /* The fault with that name; NULL when there is none. */
 const struct fault *fault_find(const char *name);

@@ -10,12 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { MAX_FRAMES = 64, ALTERNATE_STACK = 256 * 1024, PRINT_SECONDS = 2 };
 
 /* The signal being reported, for the watchdog below: a handler has nowhere else to look. */
 static volatile sig_atomic_t reported;
+
+/* For the same handler. */
+static guard_tell *volatile asked;
+
+void guard_ask_of_crashes(guard_tell *tell)
+{
+    asked = tell;
+}
 
 void guard_die_with_parent(void)
 {
@@ -29,15 +38,31 @@ static void give_up(int number)
     raise(reported);
 }
 
-static void print_crash(int number)
+/* The processor says whether memory was read or written. */
+static const char *reaches(const ucontext_t *context)
+{
+#ifdef __x86_64__
+    enum { WRITES = 2 };
+    return context->uc_mcontext.gregs[REG_ERR] & WRITES ? "writes" : "reads";
+#else
+    (void)context;
+    return "reaches";
+#endif
+}
+
+static void print_crash(int number, siginfo_t *info, void *context)
 {
     void *frames[MAX_FRAMES];
+    char text[300];
     reported = number;
     signal(SIGALRM, give_up);
     alarm(PRINT_SECONDS);
     static const char crash[] = "crash: stack of the engine\n", hang[] = "stopped: stack of the engine\n";
-    ssize_t ignored = number == SIGTERM ? write(STDERR_FILENO, hang, sizeof hang - 1)
-                                        : write(STDERR_FILENO, crash, sizeof crash - 1);
+    ssize_t ignored = 0;
+    if (number == SIGSEGV && asked && asked(info->si_addr, reaches(context), text, sizeof text))
+        ignored = write(STDERR_FILENO, text, strlen(text));
+    ignored = number == SIGTERM ? write(STDERR_FILENO, hang, sizeof hang - 1)
+                                : write(STDERR_FILENO, crash, sizeof crash - 1);
     (void)ignored;
     backtrace_symbols_fd(frames, backtrace(frames, MAX_FRAMES), STDERR_FILENO);
     raise(number);
@@ -53,8 +78,8 @@ void guard_print_crashes(void)
     if (!stack.ss_sp || sigaltstack(&stack, NULL) < 0)
         return;
     /* Reset on entry and not blocked: raise() then kills at once, and a crash while printing kills too. */
-    struct sigaction action = {.sa_handler = print_crash};
-    action.sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
+    struct sigaction action = {.sa_sigaction = print_crash};
+    action.sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);

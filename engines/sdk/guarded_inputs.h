@@ -1,8 +1,7 @@
 /*
- * Inputs that lie at the end of memory, for an engine in the setting guard=on: whoever reads behind an input
- * is ended by the system there and then. Each tensor begins at a multiple of 16 bytes, as memory of malloc
- * does, so up to 15 bytes that follow it can be read; they hold a pattern. What is in front of it, too, is
- * filled with the pattern, back to the beginning of its page.
+ * Inputs in memory of their own, for an engine in the setting guard=on or guard=before: malloc then lets
+ * every piece of memory end (or begin) where reading goes no further (guarded_memory.c), and inputs are to
+ * have the same guards as what the engine allocates itself.
  */
 #ifndef SDK_GUARDED_INPUTS_H
 #define SDK_GUARDED_INPUTS_H
@@ -13,18 +12,18 @@
 extern "C" {
 #endif
 
-/* From now on memory that the engine allocates ends where it ends, too (guarded_memory.c), where the library
- * that does so was loaded. */
+/* From now on memory that is allocated has guards, where the library that does so was loaded. */
 void guarded_memory_begin(void);
+
+/* What memory from malloc holds, for the report of who reaches beside it: "initialiser", "w". Nothing happens
+ * without guards. */
+void guarded_memory_name(const void *memory, const char *what, const char *name);
 
 struct guarded_inputs {
     size_t count;
     struct value *values; /* to be given to the engine; names are those of the originals */
-    size_t n_areas;
-    struct guarded_area {
-        void *memory;
-        size_t size;
-    } * areas;
+    size_t n_copies;
+    void **copies;
 };
 
 /* Whether the environment asks for it. */

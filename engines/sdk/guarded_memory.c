@@ -1,10 +1,15 @@
 /*
  * Memory that ends where a piece of it ends: preloaded into an engine in the setting guard=on, it takes the
- * place of the C library's malloc from the first model on. So whoever reads or writes behind an output, a
- * weight or scratch memory, or uses what was freed, is ended by the system there and then. A piece begins at
- * a multiple of its alignment, as memory of malloc does, so some bytes may follow it (up to 15, or what a
- * larger alignment leaves); they hold a pattern, and whoever changed it is ended when the piece is freed.
- * When many pieces are in use, further ones come from the C library.
+ * place of the C library's malloc from the first model on. So whoever reads or writes behind an input, an
+ * output, a weight or scratch memory is ended by the system there and then; with guard=before, whoever
+ * reaches in front of it. What was freed stays out of reach for a while, so that its use ends the process,
+ * too. assay_guard_tell says for the report which piece it was.
+ *
+ * A piece begins at a multiple of its alignment, as memory of malloc does, so some bytes may follow it (up to
+ * 15, or what a larger alignment leaves). They and what lies on the other side, up to the end of its page,
+ * hold a pattern: whoever changed it is ended when the piece is freed, and whoever reads it gets other
+ * numbers with another pattern (the knob perturb). When many pieces are in use, further ones come from the C
+ * library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,20 +18,23 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A process may have 65,530 mappings, of which a piece takes two. */
+/* A process may have 65,530 mappings: a piece in use takes two, a freed one takes one. */
 enum {
-    LEAST = 8,
     MOST_PIECES = 1 << 14,
+    MOST_FREED = 1 << 12,
     BUCKETS = 1 << 15,
     USUAL_ALIGNMENT = 16,
     PAGE = 4096,
-    PATTERN = 0xA5
+    PATTERN = 0xA5,
+    NAME = 80
 };
+static const size_t most_freed_bytes = (size_t)1 << 26;
 
 /* The C library's own, under the names that it keeps for those who replace them. */
 void *__libc_malloc(size_t size);
@@ -38,20 +46,33 @@ void __libc_free(void *memory);
 struct piece {
     char *start, *area;
     size_t size, area_size;
+    bool freed;
+    char name[NAME];    /* "input x"; "": nobody named it */
     struct piece *next; /* in its bucket, or among those that are free */
 };
 
 static struct {
     pthread_mutex_t lock;
-    bool begun;
+    bool begun, before; /* before: what may not be reached lies in front of a piece */
+    unsigned char pattern;
     size_t used; /* of the array */
     struct piece *free, *buckets[BUCKETS], pieces[MOST_PIECES];
-} guarded = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct piece *freed[MOST_FREED]; /* the last ones, as a ring */
+    size_t first_freed, n_freed, freed_bytes;
+} guarded = {.lock = PTHREAD_MUTEX_INITIALIZER, .pattern = PATTERN};
+
+#define FOR_ADAPTER __attribute__((visibility("default")))
+FOR_ADAPTER void assay_guard_memory(void);
+FOR_ADAPTER void assay_guard_name(const void *memory, const char *what, const char *name);
+FOR_ADAPTER bool assay_guard_tell(const void *address, const char *reaches, char *text, size_t size);
 
 /* The adapter calls it before it loads a model. */
-__attribute__((visibility("default"))) void assay_guard_memory(void);
 void assay_guard_memory(void)
 {
+    const char *side = getenv("ASSAY_GUARD"), *pattern = getenv("MALLOC_PERTURB_");
+    guarded.before = side && strcmp(side, "before") == 0;
+    if (pattern && atoi(pattern)) /* of new memory, as the C library fills it */
+        guarded.pattern = (unsigned char)~atoi(pattern);
     guarded.begun = true;
 }
 
@@ -60,14 +81,33 @@ static struct piece **bucket_of(const void *memory)
     return &guarded.buckets[((uintptr_t)memory >> 4 ^ (uintptr_t)memory >> 12) % BUCKETS];
 }
 
+static void forget_oldest(void)
+{
+    struct piece *piece = guarded.freed[guarded.first_freed];
+    guarded.first_freed = (guarded.first_freed + 1) % MOST_FREED;
+    guarded.n_freed--;
+    guarded.freed_bytes -= piece->area_size;
+    munmap(piece->area, piece->area_size);
+    *piece = (struct piece){.next = guarded.free};
+    guarded.free = piece;
+}
+
 static struct piece *new_piece(void)
 {
+    if (!guarded.free && guarded.used < MOST_PIECES)
+        return &guarded.pieces[guarded.used++];
+    if (!guarded.free && guarded.n_freed)
+        forget_oldest();
     struct piece *piece = guarded.free;
     if (piece)
         guarded.free = piece->next;
-    else if (guarded.used < MOST_PIECES)
-        piece = &guarded.pieces[guarded.used++];
     return piece;
+}
+
+/* What of its pages is readable: all but the one that ends it or, with guard=before, begins it. */
+static char *readable(const struct piece *piece)
+{
+    return piece->area + (guarded.before ? PAGE : 0);
 }
 
 static bool map_piece(struct piece *piece, size_t size, size_t alignment)
@@ -77,13 +117,15 @@ static bool map_piece(struct piece *piece, size_t size, size_t alignment)
     char *area = mmap(NULL, pages + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (area == MAP_FAILED)
         return false;
-    if (mprotect(area + pages, PAGE, PROT_NONE)) {
+    if (mprotect(guarded.before ? area : area + pages, PAGE, PROT_NONE)) {
         munmap(area, pages + PAGE);
         return false;
     }
-    *piece =
-        (struct piece){.start = area + pages - taken, .area = area, .size = size, .area_size = pages + PAGE};
-    memset(piece->start + size, PATTERN, taken - size);
+    *piece = (struct piece){.area = area, .size = size, .area_size = pages + PAGE};
+    char *from = readable(piece), *end = from + pages;
+    piece->start = guarded.before ? from : end - taken;
+    memset(from, guarded.pattern, (size_t)(piece->start - from));
+    memset(piece->start + size, guarded.pattern, (size_t)(end - piece->start) - size);
     return true;
 }
 
@@ -91,7 +133,7 @@ static bool map_piece(struct piece *piece, size_t size, size_t alignment)
 static void *take(size_t size, size_t alignment)
 {
     void *start = NULL;
-    if (!guarded.begun || size < LEAST || size > SIZE_MAX / 4 || alignment > PAGE || !alignment ||
+    if (!guarded.begun || !size || size > SIZE_MAX / 4 || alignment > PAGE || !alignment ||
         (alignment & (alignment - 1)))
         return NULL;
     pthread_mutex_lock(&guarded.lock);
@@ -115,47 +157,105 @@ static void say(const char *text)
         _exit(1);
 }
 
-static void check_end(const struct piece *piece)
+static const char *name_of(const struct piece *piece)
 {
-    const char *end = piece->area + piece->area_size - PAGE;
-    for (const char *at = piece->start + piece->size; at < end; at++)
-        if ((unsigned char)*at != PATTERN) {
-            say("guard=on: something was written behind a piece of memory\n");
-            abort();
-        }
+    return *piece->name ? piece->name : "memory that the engine allocated";
+}
+
+static bool is_untouched(const char *from, const char *end)
+{
+    while (from < end && (unsigned char)*from == guarded.pattern)
+        from++;
+    return from == end;
+}
+
+static void check_sides(const struct piece *piece)
+{
+    const char *from = readable(piece), *end = from + piece->area_size - PAGE,
+               *behind = piece->start + piece->size;
+    bool before = is_untouched(from, piece->start);
+    char text[NAME + 100];
+    if (before && is_untouched(behind, end))
+        return;
+    snprintf(text, sizeof text, "guard: writes %s the %zu bytes of %s\n", before ? "behind" : "in front of",
+             piece->size, name_of(piece));
+    say(text);
+    abort();
+}
+
+static struct piece *find(const void *memory)
+{
+    struct piece *piece = *bucket_of(memory);
+    while (piece && piece->start != memory)
+        piece = piece->next;
+    return piece;
 }
 
 /* The size of a piece of ours, or 0. */
 static size_t size_of(const void *memory)
 {
-    size_t size = 0;
     pthread_mutex_lock(&guarded.lock);
-    for (const struct piece *piece = *bucket_of(memory); piece && !size; piece = piece->next)
-        size = piece->start == memory ? piece->size : 0;
+    const struct piece *piece = find(memory);
+    size_t size = piece ? piece->size : 0;
     pthread_mutex_unlock(&guarded.lock);
     return size;
 }
 
+/* Takes the piece's memory away, but keeps its place for a while. */
+static void set_aside(struct piece *piece)
+{
+    mmap(piece->area, piece->area_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0);
+    piece->freed = true;
+    while (guarded.n_freed && (guarded.n_freed == MOST_FREED || guarded.freed_bytes > most_freed_bytes))
+        forget_oldest();
+    guarded.freed[(guarded.first_freed + guarded.n_freed++) % MOST_FREED] = piece;
+    guarded.freed_bytes += piece->area_size;
+}
+
 static bool give_back(void *memory)
 {
-    struct piece found = {0};
     pthread_mutex_lock(&guarded.lock);
     struct piece **at = bucket_of(memory);
     while (*at && (*at)->start != memory)
         at = &(*at)->next;
-    if (*at) {
-        struct piece *piece = *at;
-        found = *piece;
+    struct piece *piece = *at;
+    if (piece) {
+        check_sides(piece);
         *at = piece->next;
-        piece->next = guarded.free;
-        guarded.free = piece;
+        set_aside(piece);
     }
     pthread_mutex_unlock(&guarded.lock);
-    if (!found.area)
-        return false;
-    check_end(&found);
-    munmap(found.area, found.area_size);
-    return true;
+    return piece;
+}
+
+/* What a piece holds, for the report: "input", "x". */
+void assay_guard_name(const void *memory, const char *what, const char *name)
+{
+    pthread_mutex_lock(&guarded.lock);
+    struct piece *piece = find(memory);
+    if (piece)
+        snprintf(piece->name, sizeof piece->name, "%s %s", what, name);
+    pthread_mutex_unlock(&guarded.lock);
+}
+
+/* Whether the address is out of reach beside a piece or in a freed one; says so: `reaches` is "reads". It is
+ * called when the process is about to end, so it waits for nobody. */
+bool assay_guard_tell(const void *address, const char *reaches, char *text, size_t size)
+{
+    const char *at = address;
+    for (size_t i = 0; i < guarded.used; i++) {
+        const struct piece *piece = &guarded.pieces[i];
+        if (!piece->area || at < piece->area || at >= piece->area + piece->area_size)
+            continue;
+        const char *where = at < piece->start                  ? "in front of "
+                            : at >= piece->start + piece->size ? "behind "
+                                                               : "";
+        snprintf(text, size, "guard: %s %s%s%zu bytes of %s\n", reaches, where,
+                 piece->freed ? "freed memory, the " : "the ", piece->size, name_of(piece));
+        return piece->freed || *where;
+    }
+    return false;
 }
 
 void *malloc(size_t size)

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "eval/evaluate.h"
+#include "guarded_inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,7 @@ static int call_row(struct walk_call *call, const struct bounded *inferred)
             continue;
         if (tensor_alloc(&call->outputs[i], inferred[i].type, &inferred[i].shape, 0, call->err))
             return -1;
+        guarded_memory_name(call->outputs[i].data, "output", call->node->output[i]);
         poison(&call->outputs[i]);
     }
     return call->row->run(call);
@@ -285,6 +287,7 @@ int walker_weight(const struct walker *walker, struct walk_slot *slots, size_t v
         tensor_init(&slot->own);
         return -1;
     }
+    guarded_memory_name(slot->own.data, "initialiser", known->name);
     slot->view = &slot->own;
     return 0;
 }

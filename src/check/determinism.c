@@ -40,8 +40,8 @@ static char *printed(const char *format, const char *name, int number)
 
 static bool is_wanted(const struct rule_choice *choice, const struct rule *rule)
 {
-    return rule->axis != AXIS_NONE && (!choice->rules || rule_list_has(choice->rules, ',', rule->name)) &&
-           (!choice->without || !rule_list_has(choice->without, ',', rule->name));
+    return rule->axis != AXIS_NONE && (!choice->rules || rule_is_listed(choice->rules, rule)) &&
+           (!choice->without || !rule_is_listed(choice->without, rule));
 }
 
 /* A rule about settings is one about the number of threads, which also tells whether their order matters. */
@@ -178,6 +178,33 @@ static enum determinism_answer answer_of(const struct trial_done *done, size_t e
     return pair->total ? DETERMINISM_SAME : DETERMINISM_UNANSWERED;
 }
 
+static void find_node(struct determinism_axis *axis, const struct model *model, const char *value)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
+            if (strcmp(graph->node[i]->output[k], value) != 0)
+                continue;
+            const char *name = graph->node[i]->name;
+            axis->located = true;
+            axis->node_number = (long)i;
+            snprintf(axis->node, sizeof axis->node, "%.50s %.100s", graph->node[i]->op_type,
+                     name && *name ? name : value);
+            snprintf(axis->value, sizeof axis->value, "%.99s", value);
+            return;
+        }
+}
+
+/* The node that ends the process by itself is known once the run has been settled. */
+static void find_end(struct determinism_axis *axis, const struct trial_done *done, size_t engine)
+{
+    const struct settlement *settlement = &done->settlements[engine];
+    const struct model *model = test_case_model(trial_done_subject(done, engine), NULL);
+    axis->located = false;
+    if (axis->answer == DETERMINISM_ENDED && settlement->count == 1 && model)
+        find_node(axis, model, model->graph->node[settlement->nodes[0]]->output[0]);
+}
+
 static void say_apart(struct determinism_axis *axis, const struct trial_done *done, size_t engine)
 {
     const struct verdict *pair = &done->pairs[engine], *own = &done->judgement.verdicts[engine];
@@ -224,6 +251,7 @@ static void add_answer(struct determinism_axis *axis, const struct trial_done *d
     if (!determinism_differs(answer))
         return;
     say_apart(axis, done, engine);
+    find_end(axis, done, engine);
     free(axis->rewriting);
     test_case_free(axis->test);
     axis->rewriting = memory_strdup(done->test->equivalence->rewriting);
@@ -272,23 +300,6 @@ static struct trials *start_trials(const struct determinism_options *options, co
 }
 
 /* --- Where it begins --- */
-
-static void find_node(struct determinism_axis *axis, const struct model *model, const char *value)
-{
-    const Onnx__GraphProto *graph = model->graph;
-    for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t k = 0; k < graph->node[i]->n_output; k++) {
-            if (strcmp(graph->node[i]->output[k], value) != 0)
-                continue;
-            const char *name = graph->node[i]->name;
-            axis->located = true;
-            axis->node_number = (long)i;
-            snprintf(axis->node, sizeof axis->node, "%.50s %.100s", graph->node[i]->op_type,
-                     name && *name ? name : value);
-            snprintf(axis->value, sizeof axis->value, "%.99s", value);
-            return;
-        }
-}
 
 /* Runs the rewriting of the axis once, on the model whose values are all exposed and on this engine alone.
  * The reference is not asked: bytes tell. */

@@ -14,6 +14,7 @@ static const struct everyones_knob table[] = {
      "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=1099511627776:glibc.malloc.tcache_count=0"},
     {"freed", "returned", NULL, NULL},
     {"guard", "on", "ASSAY_GUARD", "on"},
+    {"guard", "before", "ASSAY_GUARD", "before"},
     {"guard", "off", NULL, NULL},
     {KNOB_MEMCHECK, "on", "ASSAY_MEMCHECK", "on"},
     {KNOB_MEMCHECK, "off", NULL, NULL},
@@ -44,6 +45,7 @@ const char *everyones_values(const char *name)
 {
     return text_equal(name, KNOB_PERTURB) ? "a number from 1 to 255"
            : text_equal(name, "freed")    ? "kept or returned"
+           : text_equal(name, "guard")    ? "on, before or off"
                                           : "on or off";
 }
 
@@ -64,9 +66,10 @@ void everyones_environment(const char *const *knobs, const char *libexec, struct
         str_add(environment, TUNABLES "=glibc.malloc.tcache_count=0");
         str_append(environment, "", 1);
     }
-    /* What makes the engine's memory end where it ends is loaded before its libraries. */
+    /* What makes the engine's memory end where it ends, or begin where it begins, is loaded before its
+     * libraries. */
     char *library = file_join(libexec, "assay-guarded-memory.so");
-    if (is_given(knobs, "guard=on") && file_exists(library)) {
+    if ((is_given(knobs, "guard=on") || is_given(knobs, "guard=before")) && file_exists(library)) {
         str_printf(environment, "LD_PRELOAD=%s", library);
         str_append(environment, "", 1);
     }

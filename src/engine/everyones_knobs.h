@@ -4,10 +4,11 @@
  *     perturb=N      memory is filled with a pattern when it is allocated (the complement of N, 1 to 255) and
  *                    freed (N), small pieces too
  *     freed=kept     the C library keeps what is freed, so that large pieces are used again as well
- *     guard=on       inputs lie at the end of memory (engines/sdk/guarded_inputs.h), and so does what the
- *                    engine allocates (engines/sdk/guarded_memory.c)
+ *     guard=on       inputs and what the engine allocates lie at the end of memory, and what was freed is
+ *                    out of reach (engines/sdk/guarded_memory.c)
+ *     guard=before   the same at the beginning of memory
  *     memcheck=on    the adapter, which must be in C or C++, runs in valgrind, and outputs made of memory
- * that nobody wrote are a failure whose message begins with WIRE_MEMCHECK
+ *                    that nobody wrote are a failure whose message begins with WIRE_MEMCHECK
  */
 #ifndef ENGINE_EVERYONES_KNOBS_H
 #define ENGINE_EVERYONES_KNOBS_H

@@ -16,11 +16,22 @@
 
 /* --- Choosing rules --- */
 
+/* The name of a rule, or of what several rules are about: "memory". */
+static bool is_name(const char *text, size_t length)
+{
+    bool known = rule_named(text, length);
+    for (int axis = AXIS_NONE + 1; axis < AXIS_COUNT && !known; axis++) {
+        const char *word = rule_axis_row((enum rule_axis)axis)->word;
+        known = strlen(word) == length && memcmp(word, text, length) == 0;
+    }
+    return known;
+}
+
 static int check_names(const char *list, struct error *err)
 {
     for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL) {
         size_t length = strcspn(at, ",");
-        if (rule_named(at, length))
+        if (is_name(at, length))
             continue;
         char *name = memory_strdup(at);
         name[length] = '\0';
@@ -50,8 +61,8 @@ static bool is_chosen(const struct rule_choice *choice, const struct rule *rule)
         return false;
     if (!choice)
         return true;
-    return (!choice->rules || rule_list_has(choice->rules, ',', rule->name)) &&
-           (!choice->without || !rule_list_has(choice->without, ',', rule->name)) &&
+    return (!choice->rules || rule_is_listed(choice->rules, rule)) &&
+           (!choice->without || !rule_is_listed(choice->without, rule)) &&
            !(choice->no_runs && rule->scope == RULE_RUN);
 }
 

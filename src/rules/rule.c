@@ -55,6 +55,12 @@ bool rule_list_has(const char *list, char separator, const char *word)
     return false;
 }
 
+bool rule_is_listed(const char *list, const struct rule *rule)
+{
+    return rule_list_has(list, ',', rule->name) ||
+           (rule->axis != AXIS_NONE && rule_list_has(list, ',', rule_axis_row(rule->axis)->word));
+}
+
 bool rule_takes(const struct rule *rule, const char *op_type)
 {
     return !rule->operators || rule_list_has(rule->operators, '|', op_type);

@@ -86,6 +86,10 @@ extern const size_t rules_count;
 /* Finds a rule by the first `length` bytes of a name. NULL when there is none. */
 const struct rule *rule_named(const char *name, size_t length);
 
+/* Whether a list of names ("again,memory") has the rule, or the respect that it is about (struct axis_row).
+ */
+bool rule_is_listed(const char *list, const struct rule *rule);
+
 /* Whether a list of words with a separator between them has this word. */
 bool rule_list_has(const char *list, char separator, const char *word);
 

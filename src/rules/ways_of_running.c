@@ -161,18 +161,23 @@ const struct rule rule_freed_memory_kept = MEMORY_RULE(
     "freed memory is filled and kept, so that large pieces are used again instead of new and zeroed",
     "freed=kept,perturb=170", true);
 
-const struct rule rule_guarded = {
-    .name = "guarded",
-    .summary = "memory that ends where inputs, outputs and weights end, so that reaching behind them ends "
-               "the process",
-    .scope = RULE_RUN,
-    .relation = RELATION_BITS,
-    .nothing_new = true,
-    .on_request = true,
-    .axis = AXIS_BUFFERS,
-    .variations = 1,
-    .knobs = "guard=on",
-};
+/* The pattern is that of the bytes beside pieces of memory which can be reached. */
+#define GUARD_RULE(rule_name, says, settings)                                                           \
+    {                                                                                                   \
+        .name = rule_name, .summary = says, .scope = RULE_RUN, .relation = RELATION_BITS,               \
+        .nothing_new = true, .on_request = true, .memory = true, .axis = AXIS_BUFFERS, .variations = 1, \
+        .knobs = settings                                                                               \
+    }
+const struct rule rule_guarded = GUARD_RULE(
+    "guarded",
+    "memory that ends where inputs, outputs and weights end, so that reaching behind them, or into "
+    "what was freed, ends the process",
+    "guard=on,perturb=170");
+const struct rule rule_guarded_before = GUARD_RULE(
+    "guarded-before",
+    "memory that begins where inputs, outputs and weights begin, so that reaching in front of them "
+    "ends the process",
+    "guard=before,perturb=170");
 
 const struct rule rule_one_thread = {
     .name = "one-thread",

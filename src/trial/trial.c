@@ -544,8 +544,10 @@ static void confirm_unwritten(struct trials *trials, const struct flight *flight
         !same_outputs(&with_other, &done->results[engine])) {
         snprintf(said, sizeof said, "%s", verdict->text);
         verdict->kind = VERDICT_UNWRITTEN;
-        verdict_say(verdict, "%s; the answer follows the pattern that new memory is filled with", said);
-        if (trials->options.memcheck)
+        bool beside = strstr(knobs, "guard=");
+        verdict_say(verdict, "%s; the answer follows the pattern that %s", said,
+                    beside ? "lies behind and in front of pieces of memory" : "new memory is filled with");
+        if (trials->options.memcheck && !beside)
             ask_memcheck(trials, flight, engine, verdict);
     }
     result_release(&with_other);
@@ -599,11 +601,14 @@ static int rank(const struct verdict *verdict)
     return verdict_row(verdict->kind)->rank;
 }
 
-/* A pair counts where neither form is wrong by itself: then nothing else tells of it. */
+/* A pair counts where neither form is wrong by itself: then nothing else tells of it. That memory is read
+ * which nobody wrote says why a form is wrong. */
 static bool pair_counts(const struct trial_done *done, size_t engine)
 {
     static const unsigned loud = CLASS_SUSPECT | CLASS_WRONG_ANSWER | CLASS_NO_ANSWER | CLASS_UNSTABLE;
     const struct verdict *pair = &done->pairs[engine], *own = &done->judgement.verdicts[engine];
+    if (verdict_row(pair->kind)->of_memory)
+        return true;
     return verdict_is(pair->kind, loud) && !verdict_is_finding(own->kind) &&
            !verdict_is_finding(done->origin_verdicts[engine].kind) && rank(pair) > rank(own);
 }
