@@ -12,6 +12,8 @@
  * library.
  */
 #define _GNU_SOURCE
+#include "engine/everyones_knobs.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -177,8 +179,8 @@ static void check_sides(const struct piece *piece)
     char text[NAME + 100];
     if (before && is_untouched(behind, end))
         return;
-    snprintf(text, sizeof text, "guard: writes %s the %zu bytes of %s\n", before ? "behind" : "in front of",
-             piece->size, name_of(piece));
+    snprintf(text, sizeof text, GUARD_SAYS "writes %s the %zu bytes of %s\n",
+             before ? "behind" : "in front of", piece->size, name_of(piece));
     say(text);
     abort();
 }
@@ -251,7 +253,7 @@ bool assay_guard_tell(const void *address, const char *reaches, char *text, size
         const char *where = at < piece->start                  ? "in front of "
                             : at >= piece->start + piece->size ? "behind "
                                                                : "";
-        snprintf(text, size, "guard: %s %s%s%zu bytes of %s\n", reaches, where,
+        snprintf(text, size, GUARD_SAYS "%s %s%s%zu bytes of %s\n", reaches, where,
                  piece->freed ? "freed memory, the " : "the ", piece->size, name_of(piece));
         return piece->freed || *where;
     }

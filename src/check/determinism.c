@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
+#include "engine/everyones_knobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,12 +163,18 @@ static enum determinism_answer judge_bytes(const struct trial_done *done, size_t
     return pair->undecided ? DETERMINISM_UNBOUNDED : DETERMINISM_ROUNDING;
 }
 
+/* Whether guards ended it: that tells more than the end of an engine which ends without them, too. */
+static bool says_guards(const struct result *result)
+{
+    return result->outcome == OUTCOME_CRASH && result->log && strstr(result->log, GUARD_SAYS);
+}
+
 static enum determinism_answer answer_of(const struct trial_done *done, size_t engine)
 {
     const struct result *before = &done->origin_results[engine], *after = &done->results[engine];
     const struct verdict *pair = &done->pairs[engine];
     if (before->outcome != OUTCOME_OK || done->bad_rewriting)
-        return DETERMINISM_UNANSWERED;
+        return says_guards(after) ? DETERMINISM_ENDED : DETERMINISM_UNANSWERED;
     if (after->outcome == OUTCOME_UNSUPPORTED)
         return DETERMINISM_UNASKED;
     if (after->outcome != OUTCOME_OK)

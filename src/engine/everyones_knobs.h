@@ -23,6 +23,9 @@
 #define KNOB_PERTURB "perturb"
 #define KNOB_MEMCHECK "memcheck"
 
+/* How a line begins that an engine between guards leaves on its stderr: how it reached beside its memory. */
+#define GUARD_SAYS "guard: "
+
 struct engine_spec;
 
 /* One knob with one value, or with any number, which is the text itself then. */
