@@ -47,6 +47,15 @@ static const char *before_stack(const char *log)
     return end;
 }
 
+/* The line in which a sanitizer sums its report up; what follows it are maps of memory. NULL: there is none.
+ */
+static const char *summary(const char *log)
+{
+    static const char words[] = "SUMMARY: ";
+    const char *at = strstr(log, words);
+    return at && (at == log || at[-1] == '\n') ? at : NULL;
+}
+
 /* Lines joined by " / ", without indentation and empty ones. */
 static void add_lines(struct str *out, const char *at, const char *end)
 {
@@ -69,7 +78,11 @@ void result_last_lines(const char *log, struct str *out)
     enum { LINES = 3, MOST = 300 };
     if (!log)
         return;
-    const char *end = before_stack(log), *start;
+    const char *end = before_stack(log), *start = summary(log);
+    if (start) {
+        add_lines(out, start, start + strcspn(start, "\n"));
+        return;
+    }
     while (end > log && isspace((unsigned char)end[-1]))
         end--;
     int lines = 1;

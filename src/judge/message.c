@@ -254,8 +254,9 @@ struct frame {
 /* False for frames of the system and of the adapter. */
 static bool frame_read(struct frame *frame, const char *line, size_t size)
 {
-    static const char *const dull[] = {"libc.so",  "libc-",        "libpthread", "assay-engine",
-                                       "ld-linux", "libstdc++.so", "libm.so",    NULL};
+    static const char *const dull[] = {"libc.so",  "libc-",      "libpthread",  "assay-engine",
+                                       "ld-linux", "libasan.so", "libubsan.so", "libstdc++.so",
+                                       "libm.so",  NULL};
     const char *open = memchr(line, '(', size);
     const char *close = open ? memchr(open, ')', size - (size_t)(open - line)) : NULL;
     if (!close)
