@@ -58,6 +58,15 @@ static bool is_given(const char *const *knobs, const char *text)
     return false;
 }
 
+double everyones_patience(const char *const *knobs)
+{
+    enum { GUARDED = 8, IN_VALGRIND = 30 };
+    return !knobs                                 ? 1
+           : is_given(knobs, KNOB_MEMCHECK "=on") ? IN_VALGRIND
+           : is_given(knobs, "guard=")            ? GUARDED
+                                                  : 1;
+}
+
 void everyones_environment(const char *const *knobs, const char *libexec, struct str *environment)
 {
     /* Small pieces that the C library's cache of each thread hands out again are not filled: there is none

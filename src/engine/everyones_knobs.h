@@ -43,6 +43,9 @@ const struct everyones_knob *everyones_knob(const char *name, const char *value)
 /* The values of a knob, in words: "on or off". */
 const char *everyones_values(const char *name);
 
+/* How many times as long an engine with these knobs may take ("NAME=value", NULL-terminated; NULL: none). */
+double everyones_patience(const char *const *knobs);
+
 /* Adds the variables ("NAME=value", each behind a 0 byte) that the knobs ask for beyond their own. The knobs
  * are "NAME=value", NULL-terminated. */
 void everyones_environment(const char *const *knobs, const char *libexec, struct str *environment);

@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "engine/cgroup.h"
+#include "engine/everyones_knobs.h"
 #include "engine/knobs.h"
 #include "engine/limit_check.h"
 #include "engine/paths.h"
@@ -141,10 +142,11 @@ int pool_add(struct pool *pool, const struct engine_spec *spec)
     engine->info.name = spec->name;
     engine->info.profile = spec->profile;
     engine->info.version = spec->version;
-    engine->limits = (struct seat_limits){.deadline = pool->options.deadline,
-                                          .start_deadline = pool->options.start_deadline,
-                                          .memory = spec->memory ? spec->memory : pool->options.memory,
-                                          .recycle = pool->options.recycle};
+    engine->limits =
+        (struct seat_limits){.deadline = pool->options.deadline * everyones_patience(spec->hidden_knobs),
+                             .start_deadline = pool->options.start_deadline,
+                             .memory = spec->memory ? spec->memory : pool->options.memory,
+                             .recycle = pool->options.recycle};
     result_init(&engine->start);
     str_init(&engine->problem);
     pool->engines =
@@ -437,6 +439,12 @@ static void engine_failed(struct pool *pool, int number, const struct result *st
     engine->info.problem = engine->broken ? engine->problem.data : NULL;
 }
 
+/* A release that tools/build-engine made: sanitizers map terabytes, of which they use little. */
+static bool is_sanitized(const struct engine_spec *spec)
+{
+    return spec->version && text_ends(spec->version, "-asan");
+}
+
 /* A new seat, the last of the pool's; watched: see worker_box. */
 static int start_seat(struct pool *pool, const struct engine *engine, bool watched, struct seat **seat,
                       struct error *err)
@@ -450,7 +458,7 @@ static int start_seat(struct pool *pool, const struct engine *engine, bool watch
                                  .libexec = pool->libexec,
                                  .scratch = scratch,
                                  .memory = engine->limits.memory,
-                                 .watched = watched,
+                                 .watched = watched || is_sanitized(engine->spec),
                                  .times = pool->options.times,
                                  .sandbox = pool->options.sandbox,
                                  .seen = seen,
