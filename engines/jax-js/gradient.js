@@ -1,0 +1,58 @@
+'use strict';
+/* Gradients by the library's grad(), which differentiates by the inputs of a function: initialisers become inputs of the model. */
+const path = require('path');
+const protobuf = require('protobufjs');
+const { VALUE } = require('../sdk/js/adapter.js');
+const { readModel } = require('../sdk/js/onnx.js');
+const { fromLibrary, isFloat, toLibrary } = require('./values.js');
+
+const Model = protobuf.loadSync(path.join(__dirname, '../sdk/js/onnx.proto')).lookupType('onnx.ModelProto');
+
+/* The bytes of the model with some of its initialisers as inputs. */
+function withInputs(model, names) {
+    const { graph } = model, known = new Set(graph.input.map(({ name }) => name));
+    const moved = graph.initializer.filter(({ name }) => names.has(name));
+    const added = moved.filter(({ name }) => !known.has(name)).map(({ name, dataType, dims }) => ({
+        name, type: { tensorType: { elemType: dataType, shape: { dim: dims.map(dimValue => ({ dimValue })) } } },
+    }));
+    const initializer = graph.initializer.filter(one => !moved.includes(one));
+    return Model.encode({ ...model, graph: { ...graph, input: [...graph.input, ...added], initializer } }).finish();
+}
+
+/* The inputs, and the initialisers that no input stands for, as values of the protocol. */
+function given(bytes, inputs) {
+    const names = new Set(inputs.map(({ name }) => name));
+    const weights = [...readModel({ data: bytes }).graph.initialisers].filter(([name]) => !names.has(name))
+        .map(([name, tensor]) => ({ name, kind: VALUE.TENSOR, tensors: [tensor] }));
+    return [...inputs, ...weights];
+}
+
+/* The scalar that is differentiated: the sum of the outputs' elements, each times what arrives at it. Takes the results. */
+function scalar(library, results, upstream) {
+    const parts = upstream.map(value => library.jax.numpy.sum(results[value.name].ref.mul(toLibrary(library, value))));
+    Object.values(results).forEach(array => array.dispose());
+    return parts.reduce((sum, part) => sum.add(part));
+}
+
+const zeros = ({ name, tensors: [{ type, dims, data }] }) => ({ name, tensors: [{ type, dims, data: new Uint8Array(data.length) }] });
+
+/* `open` makes a function of a model, and `call` a refusal of what the library throws. */
+function gradientOf({ library, open, call, model, bytes }, { inputs, upstream, wanted }) {
+    const values = given(bytes, inputs).filter(({ name, tensors }) => wanted.length ? wanted.includes(name) : isFloat(tensors[0].type));
+    const names = new Set(values.map(({ name }) => name)), others = inputs.filter(({ name }) => !names.has(name));
+    const arriving = upstream.filter(({ tensors }) => isFloat(tensors[0].type));
+    if (values.length === 0 || arriving.length === 0)
+        return values.map(zeros);
+    const arrays = list => Object.fromEntries(list.map(value => [value.name, toLibrary(library, value)]));
+    const net = open(withInputs(model, names));
+    try {
+        return call('run', () => {
+            const gradients = library.jax.grad(by => scalar(library, net.run({ ...by, ...arrays(others) }), arriving))(arrays(values));
+            return values.map(({ name }) => ({ name, tensors: [fromLibrary(gradients[name])] }));
+        });
+    } finally {
+        net.free();
+    }
+}
+
+module.exports = { gradientOf };
