@@ -34,7 +34,7 @@ function call(stage, what) {
     try {
         return what();
     } catch (error) {
-        throw refusal(error, stage);
+        throw refusal(error, stage, model);
     }
 }
 

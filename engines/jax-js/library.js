@@ -16,13 +16,35 @@ class Missing {
     }
 }
 
+/* What it uses of iterators, which Node has from 22 on. */
+const ITERATORS = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
+const HELPERS = {
+    map: function* map(change) {
+        for (const one of this)
+            yield change(one);
+    },
+    filter: function* filter(keeps) {
+        for (const one of this)
+            if (keeps(one))
+                yield one;
+    },
+};
+
+/* The language as the library expects it. */
+function prepare() {
+    globalThis.Float16Array ??= Missing;
+    for (const [name, value] of Object.entries(HELPERS))
+        if (!(name in ITERATORS))
+            Object.defineProperty(ITERATORS, name, { value, configurable: true, writable: true });
+}
+
 class Library {
     constructor(file, backend) {
         const load = createRequire(file);
         /* A part of the loader is a module of the newer kind, which require() takes from then on. */
         if (!process.features.require_module)
             throw new Error(`jax-js needs Node 20.19 or later, and this is ${process.version}`);
-        globalThis.Float16Array ??= Missing;
+        prepare();
         for (const one of Object.keys(require.cache).filter(name => name.includes('/node_modules/@jax-js/')))
             delete require.cache[one];
         ({ version: this.version } = JSON.parse(fs.readFileSync(file, 'utf8')));

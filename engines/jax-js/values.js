@@ -44,7 +44,8 @@ function toLibrary(library, { name, kind, tensors }) {
         throw new Unsupported(`input '${name}' is no tensor`);
     const [{ type, dims, data }] = tensors;
     const list = elements(library, name, type, data), [dtype] = DTYPES[WIDE[type] ? WIDE[type][0] : type];
-    return library.jax.numpy.array(list, { shape: dims, dtype });
+    /* It makes an array of no elements from nothing, and not from an empty list. */
+    return list.length === 0 ? library.jax.numpy.zeros(dims, { dtype }) : library.jax.numpy.array(list, { shape: dims, dtype });
 }
 
 function bytesOf(dtype, list) {
