@@ -29,6 +29,9 @@ function given(bytes, inputs) {
 
 /* The scalar that is differentiated: the sum of the outputs' elements, each times what arrives at it. Takes the results. */
 function scalar(library, results, upstream) {
+    for (const { name, tensors: [{ dims }] } of upstream)
+        if (String(results[name].shape) !== String(dims))
+            throw new Error(`output ${name} has the shape [${results[name].shape}], expected [${dims}]`);
     const parts = upstream.map(value => library.jax.numpy.sum(results[value.name].ref.mul(toLibrary(library, value))));
     Object.values(results).forEach(array => array.dispose());
     return parts.reduce((sum, part) => sum.add(part));

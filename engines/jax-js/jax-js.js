@@ -3,7 +3,7 @@
 const fs = require('fs');
 const path = require('path');
 const protobuf = require('protobufjs');
-const { KIND, Rejected, Unsupported, serve } = require('../sdk/js/adapter.js');
+const { Rejected, Unsupported, serve } = require('../sdk/js/adapter.js');
 const { Library } = require('./library.js');
 const { refusal } = require('./status.js');
 const { gradientOf } = require('./gradient.js');
@@ -16,8 +16,8 @@ let library, mode, net, model, bytes, outputs, served = 0;
 
 const knobs = [
     { name: 'backend', values: 'cpu|wasm', value: 'wasm', help: 'kernels that JavaScript interprets, or that are compiled to WebAssembly' },
-    { name: 'mode', values: 'eager|jit', value: 'eager', help: 'operators one by one, or the whole model fused by jit()',
-        kind: KIND.GRAPH, plain: 'eager' },
+    /* It lacks what reads a value while the model is traced, so that it is no mere rewriting of the graph. */
+    { name: 'mode', values: 'eager|jit', value: 'eager', help: 'operators one by one, or the whole model fused by jit() into other kernels' },
 ];
 
 async function start(values) {

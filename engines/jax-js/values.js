@@ -11,7 +11,10 @@ const DTYPES = {
 /* Those that its importer computes in 32 bits. */
 const WIDE = { [TYPE.INT64]: [TYPE.INT32, BigInt64Array], [TYPE.UINT64]: [TYPE.UINT32, BigUint64Array] };
 const TYPE_OF = Object.fromEntries(Object.entries(DTYPES).map(([type, [dtype]]) => [dtype, Number(type)]));
-const isFloat = type => [TYPE.FLOAT, TYPE.DOUBLE, TYPE.FLOAT16].includes(type);
+/* What can be differentiated by, also where the library has no such type. */
+const FLOATS = [TYPE.FLOAT, TYPE.DOUBLE, TYPE.FLOAT16, TYPE.BFLOAT16, TYPE.FLOAT8E4M3FN, TYPE.FLOAT8E4M3FNUZ, TYPE.FLOAT8E5M2,
+    TYPE.FLOAT8E5M2FNUZ];
+const isFloat = type => FLOATS.includes(type);
 
 /* The elements of bytes that may lie anywhere. */
 const view = (Elements, bytes) => new Elements(Uint8Array.from(bytes).buffer);

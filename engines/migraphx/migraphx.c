@@ -1,5 +1,5 @@
 /* The MIGraphX engine: start, load, run, on the library's target "ref", its kernels for the processor. */
-#include "migraphx.h"
+#include "ref.h"
 
 #include "base/memory.h"
 
@@ -12,7 +12,7 @@ static void add_version(struct str *version)
     const char *path = getenv("ASSAY_LIBRARY"), *end = path ? strrchr(path, '/') : NULL, *begin = end;
     while (begin && begin > path && begin[-1] != '/')
         begin--;
-    str_addf(version, "%.*s", begin ? (int)(end - begin) : 7, begin ? begin : "unknown");
+    str_printf(version, "%.*s", begin ? (int)(end - begin) : 7, begin ? begin : "unknown");
 }
 
 static int start(struct adapter_call *call, void **engine, struct str *version)
@@ -58,7 +58,7 @@ static int read_model(struct adapter_call *call, const struct adapter_model *giv
         return adapter_fail(call, ADAPTER_REJECTED, "%s", err.message);
     }
     migraphx->size = given->size;
-    migraphx->bytes = memory_alloc(given->size + 1);
+    migraphx->bytes = memory_zeroed(given->size + 1, 1);
     memcpy(migraphx->bytes, given->data, given->size);
     return 0;
 }

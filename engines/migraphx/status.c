@@ -1,5 +1,5 @@
 /* Error classes from what the library prints. */
-#include "migraphx.h"
+#include "ref.h"
 
 #include <string.h>
 

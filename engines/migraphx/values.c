@@ -1,6 +1,6 @@
 /* Tensors to the library's arguments and back. What the library cannot hold is unsupported; nothing is
  * rounded here. */
-#include "migraphx.h"
+#include "ref.h"
 
 #include "base/memory.h"
 

@@ -1,6 +1,6 @@
 /* The adapter of MIGraphX: its state, and tensors to its arguments and back. */
-#ifndef ENGINE_MIGRAPHX_H
-#define ENGINE_MIGRAPHX_H
+#ifndef ENGINE_MIGRAPHX_REF_H
+#define ENGINE_MIGRAPHX_REF_H
 
 #include "adapter.h"
 #include "messages.h"
