@@ -1,6 +1,7 @@
 /* Error classes from what the library prints. */
 #include "ref.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* How it says that it lacks something; the rest of its messages say what a model does wrong, or what it did
@@ -15,16 +16,9 @@ static const char *const lacking[] = {
  * one line. */
 static void shorten(const char *message, char *text, size_t size)
 {
-    static const char prefix[] = "MIGraphX Error: ";
-    const char *at = strstr(message, prefix);
-    at = at ? at + sizeof prefix - 1 : message;
-    size_t path = strcspn(at, ":\n");
-    for (const char *slash = at; (slash = memchr(slash, '/', path - (size_t)(slash - at))); slash++) {
-        path -= (size_t)(slash + 1 - at);
-        at = slash + 1;
-        slash = at - 1;
-    }
-    snprintf(text, size, "%s", at);
+    static const char before[] = "Error: ";
+    const char *at = strstr(message, before);
+    snprintf(text, size, "%s", at ? at + sizeof before - 1 : message);
     for (char *end = text; *end; end++)
         if (*end == '\n')
             *end = end[1] ? ' ' : '\0';

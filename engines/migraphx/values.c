@@ -71,6 +71,10 @@ int migraphx_input(struct adapter_call *call, const struct value *value, migraph
     if (!migraphx_type_of(tensor->type, &type))
         return adapter_fail(call, ADAPTER_UNSUPPORTED, "input '%s': the library has no %s", value->name,
                             dtype_name(tensor->type));
+    /* A dim of 0 stands there for one that is not known, and is read as 1. */
+    if (tensor->count == 0)
+        return adapter_fail(call, ADAPTER_UNSUPPORTED, "input '%s': the library has no empty tensors",
+                            value->name);
     if (make_shape(&shape, type, &tensor->shape) != migraphx_status_success)
         return migraphx_refuse(call, ADAPTER_FAILED);
     migraphx_status status = migraphx_argument_create(argument, shape, tensor->data);
