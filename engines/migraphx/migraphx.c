@@ -206,7 +206,7 @@ static int take_outputs(struct adapter_call *call, migraphx_arguments_t results,
         const_migraphx_argument_t result;
         const Onnx__ValueInfoProto *declared = migraphx->model->graph->output[migraphx->outputs[i]];
         if (migraphx->outputs[i] >= count)
-            return adapter_fail(call, ADAPTER_FAILED, "%zu outputs, where the model has %zu", count,
+            return adapter_fail(call, ADAPTER_UNSUPPORTED, "%zu outputs, where the model has %zu", count,
                                 migraphx->model->graph->n_output);
         if (migraphx_arguments_get(&result, results, migraphx->outputs[i]) != migraphx_status_success)
             return migraphx_refuse(call, ADAPTER_FAILED);
