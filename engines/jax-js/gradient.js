@@ -1,5 +1,5 @@
 'use strict';
-/* Gradients by the library's grad(), which differentiates by the inputs of a function: initialisers become inputs of the model. */
+/* Gradients by the library's vjp(), which differentiates by the inputs of a function: initialisers become inputs of the model. */
 const path = require('path');
 const protobuf = require('protobufjs');
 const { VALUE } = require('../sdk/js/adapter.js');
@@ -27,14 +27,14 @@ function given(bytes, inputs) {
     return [...inputs, ...weights];
 }
 
-/* The scalar that is differentiated: the sum of the outputs' elements, each times what arrives at it. Takes the results. */
-function scalar(library, results, upstream) {
+/* The results that something arrives at, which are to be differentiated. Takes the results. */
+function chosen(results, upstream) {
     for (const { name, tensors: [{ dims }] } of upstream)
         if (String(results[name].shape) !== String(dims))
             throw new Error(`output ${name} has the shape [${results[name].shape}], expected [${dims}]`);
-    const parts = upstream.map(value => library.jax.numpy.sum(results[value.name].ref.mul(toLibrary(library, value))));
+    const taken = Object.fromEntries(upstream.map(({ name }) => [name, results[name].ref]));
     Object.values(results).forEach(array => array.dispose());
-    return parts.reduce((sum, part) => sum.add(part));
+    return taken;
 }
 
 const zeros = ({ name, tensors: [{ type, dims, data }] }) => ({ name, tensors: [{ type, dims, data: new Uint8Array(data.length) }] });
@@ -50,7 +50,11 @@ function gradientOf({ library, open, call, model, bytes }, { inputs, upstream, w
     const net = open(withInputs(model, names));
     try {
         return call('run', () => {
-            const gradients = library.jax.grad(by => scalar(library, net.run({ ...by, ...arrays(others) }), arriving))(arrays(values));
+            /* Not the gradient of one sum: where outputs have several types, the sum's type would be that of all gradients. */
+            const f = by => chosen(net.run({ ...by, ...arrays(others) }), arriving);
+            const [results, back] = library.jax.vjp(f, [arrays(values)]);
+            Object.values(results).forEach(array => array.dispose());
+            const [gradients] = back(arrays(arriving));
             return values.map(({ name }) => ({ name, tensors: [fromLibrary(gradients[name])] }));
         });
     } finally {
