@@ -48,9 +48,9 @@ static int guard_tensor(struct guarded_inputs *guarded, const char *name, struct
     void *memory = tensor->size ? malloc(tensor->size) : NULL;
     if (!memory)
         return tensor->size ? -1 : 0;
-    guarded_memory_name(memory, "input", name ? name : "");
     guarded->copies[guarded->n_copies++] = memory;
     memcpy(memory, tensor->data, tensor->size);
+    guarded_memory_name(memory, "input", name ? name : "");
     tensor->data = memory;
     return 0;
 }
