@@ -154,7 +154,8 @@ static int open_program(struct adapter_call *call, const struct value *inputs, s
     return result;
 }
 
-static int load(struct adapter_call *call, const struct adapter_model *given, struct adapter_loaded *loaded)
+static int load_model(struct adapter_call *call, const struct adapter_model *given,
+                      struct adapter_loaded *loaded)
 {
     struct migraphx *migraphx = call->engine;
     unload(call);
@@ -228,8 +229,8 @@ static int run_program(struct adapter_call *call, migraphx_program_parameters_t 
     return result;
 }
 
-static int run(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
-               struct adapter_outputs *outputs)
+static int run_model(struct adapter_call *call, const struct value *inputs, size_t count, bool bounds,
+                     struct adapter_outputs *outputs)
 {
     struct migraphx *migraphx = call->engine;
     migraphx_program_parameters_t parameters;
@@ -268,13 +269,11 @@ static void stop(void *engine)
 
 int main(int argc, char **argv)
 {
-    struct adapter_knob knobs[] = {{0}};
     struct adapter adapter = {
         .name = "migraphx",
-        .knobs = knobs,
         .start = start,
-        .load = load,
-        .run = run,
+        .load = load_model,
+        .run = run_model,
         .unload = unload,
         .stop = stop,
     };
