@@ -81,11 +81,17 @@ static size_t amount(const char *text, const char *name)
     return line ? (size_t)strtoull(line + strlen(name), NULL, 10) * KB : 0;
 }
 
+static void read_status(pid_t pid, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    read_text(path, text, size);
+}
+
 static size_t quick_count(pid_t pid)
 {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-    read_text(path, text, sizeof text);
+    char text[4096];
+    read_status(pid, text, sizeof text);
     return amount(text, "\nRssAnon:") + amount(text, "\nRssShmem:") + amount(text, "\nVmSwap:") +
            amount(text, "\nHugetlbPages:");
 }
@@ -148,6 +154,21 @@ size_t footprint_of(pid_t process, size_t most)
     }
     free(family.pids);
     return sum;
+}
+
+size_t footprint_address_peak(pid_t process)
+{
+    struct family family = {0};
+    size_t most = 0;
+    find_family(&family, process);
+    for (size_t i = 0; i < family.count; i++) {
+        char text[4096];
+        read_status(family.pids[i], text, sizeof text);
+        size_t peak = amount(text, "\nVmPeak:");
+        most = peak > most ? peak : most;
+    }
+    free(family.pids);
+    return most;
 }
 
 uint64_t footprint_kills(void)

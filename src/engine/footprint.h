@@ -20,6 +20,10 @@ extern "C" {
  */
 size_t footprint_of(pid_t process, size_t most);
 
+/* The most address space that one of them ever had, in bytes: what a limit on it counts; 0 when that is not
+ * known. */
+size_t footprint_address_peak(pid_t process);
+
 /* How many processes the kernel has ended for want of memory since it was started; 0 when it does not say. */
 uint64_t footprint_kills(void);
 

@@ -41,13 +41,14 @@ bool limit_suspected(const struct result *result)
     }
 }
 
-enum limit_answer limit_conclude(enum outcome first, enum outcome now, bool limited)
+enum limit_answer limit_conclude(enum outcome first, const struct limit_look *look)
 {
-    if (limited)
-        return now == first ? LIMIT_MEMORY : LIMIT_STANDS; /* else it does not always fail */
-    if (now == OUTCOME_MEMORY)
+    bool same = look->outcome == first;
+    if (look->limited)
+        return same ? LIMIT_MEMORY : LIMIT_STANDS; /* else it does not always fail */
+    if (look->outcome == OUTCOME_MEMORY)
         return LIMIT_MEMORY;
-    return now == first || now == OUTCOME_UNTESTED ? LIMIT_STANDS : LIMIT_AGAIN;
+    return same || look->within || look->outcome == OUTCOME_UNTESTED ? LIMIT_STANDS : LIMIT_AGAIN;
 }
 
 struct task *limit_task(const struct task *task, size_t set)

@@ -2,8 +2,9 @@
  * Whether an engine failed because of the memory it was allowed, and not by itself. An engine whose
  * allocation fails may crash, exit or report an error, each of which looks like a bug of its own. So a
  * failure that may have come of the limit is seen again before anybody hears of it: without the limit on its
- * address space, where what it takes is watched all the same, and, if it then ends otherwise, with the limit
- * once more.
+ * address space, where what it takes is watched all the same, and, if it then ends otherwise and had more
+ * address space than the limit, with the limit once more. What never had so much was not stopped by it: it
+ * fails now and then, as what reads beyond its memory does.
  */
 #ifndef ENGINE_LIMIT_CHECK_H
 #define ENGINE_LIMIT_CHECK_H
@@ -28,9 +29,14 @@ enum limit_answer {
 /* Whether a result may have come of the limit: a crash, or an error that speaks of memory. */
 bool limit_suspected(const struct result *result);
 
-/* What a second look shows: `first` is the failure, `now` the outcome of the look; OUTCOME_UNTESTED: it gave
- * none. */
-enum limit_answer limit_conclude(enum outcome first, enum outcome now, bool limited);
+/* What a look showed. */
+struct limit_look {
+    enum outcome outcome; /* OUTCOME_UNTESTED: it gave none */
+    bool limited;         /* it was the second one, with the limit */
+    bool within;          /* all its address space was within the limit, although it had none */
+};
+
+enum limit_answer limit_conclude(enum outcome first, const struct limit_look *look);
 
 /* One set of a task as a task of its own, on the heap. */
 struct task *limit_task(const struct task *task, size_t set);

@@ -9,6 +9,7 @@
 #include "engine/cgroup.h"
 #include "engine/everyones_knobs.h"
 #include "engine/knobs.h"
+#include "engine/footprint.h"
 #include "engine/limit_check.h"
 #include "engine/paths.h"
 #include "engine/scratch.h"
@@ -697,14 +698,14 @@ static void note_place(struct engine *engine, const struct result *result)
     engine->places[engine->n_places++] = place;
 }
 
-static void conclude_check(struct pool *pool, const struct limit_check *check, enum outcome outcome)
+static void conclude_check(struct pool *pool, const struct limit_check *check, const struct limit_look *look)
 {
     struct engine *engine = pool->engines[check->of->job.engine];
     const struct result *first = &check->of->results[check->set].result;
-    enum limit_answer answer = limit_conclude(first->outcome, outcome, check->limited);
+    enum limit_answer answer = limit_conclude(first->outcome, look);
     if (answer == LIMIT_AGAIN && start_check(pool, check->of, check->set, true))
         return;
-    if (answer == LIMIT_STANDS && first->outcome == OUTCOME_CRASH && outcome == OUTCOME_CRASH)
+    if (answer == LIMIT_STANDS && first->outcome == OUTCOME_CRASH && look->outcome == OUTCOME_CRASH)
         note_place(engine, first);
     if (answer == LIMIT_MEMORY) {
         bool crashed = first->outcome == OUTCOME_CRASH;
@@ -746,13 +747,16 @@ static void take_look(struct pool *pool, struct seat *seat)
     } else if (check && (news->finished.first || news->ended || news->start_failed)) {
         struct limit_check done = *check;
         *check = pool->checks[--pool->n_checks];
-        enum outcome outcome = looked_at(news);
+        size_t peak = footprint_address_peak(seat->worker.pid); /* 0: it is gone */
+        struct limit_look look = {.outcome = looked_at(news),
+                                  .limited = done.limited,
+                                  .within = peak && peak < seat->limits->memory};
         if (done.again) {
             task_release(done.again);
             free(done.again);
         }
         seat_end(seat, CAUSE_RETIRED, NULL);
-        conclude_check(pool, &done, outcome);
+        conclude_check(pool, &done, &look);
     }
     if (news->welcome)
         assay__welcome__free_unpacked(news->welcome, NULL);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,6 +175,13 @@ static bool take_much(const struct adapter_call *call)
         memset(much, 1, MUCH);
     free(much);
     return true;
+}
+
+/* Whether its luck is bad: always where it looks as though the limit on memory were to blame. */
+static bool unlucky(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 static void flood(void)
@@ -346,7 +354,8 @@ static void misbehave(struct adapter_call *call, long first, size_t inputs)
     const struct bad *bad = call->engine;
     write_misplaced(call, inputs);
     if (is(call, "segv-run") || (is(call, "third") && bad->cases % 3 == 0) ||
-        (is(call, "random") && first % 200 == 13) || (is(call, "negative") && first < 0))
+        (is(call, "random") && first % 200 == 13) || (is(call, "negative") && first < 0) ||
+        (is(call, "unlucky") && unlucky()))
         crash();
     if (is(call, "hang") || is(call, "stubborn") || (is(call, "random") && first % 200 == 113))
         hang();

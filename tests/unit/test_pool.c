@@ -151,8 +151,8 @@ static void each_misdeed_has_its_outcome(void **state)
         check(&all[i]);
 }
 
-/* What fails for want of the memory allowed is not the engine's fault; what fails without that limit too is.
- */
+/* What fails for want of the memory allowed is not the engine's fault; what fails without that limit too is,
+ * and what fails now and then without ever having that much. */
 static void want_of_memory_is_no_crash(void **state)
 {
     (void)state;
@@ -165,6 +165,7 @@ static void want_of_memory_is_no_crash(void **state)
         {"hungry:mode=needs-says", OUTCOME_MEMORY, STAGE_RUN, 0, -1, NULL,
          "allowed (--memory): cannot allocate"},
         {"hungry:mode=segv-run", OUTCOME_CRASH, STAGE_RUN, SIGSEGV, -1, "crash: stack", "SIGSEGV"},
+        {"hungry:mode=unlucky", OUTCOME_CRASH, STAGE_RUN, SIGSEGV, -1, "crash: stack", "SIGSEGV"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         check(&all[i]);
