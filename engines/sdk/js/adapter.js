@@ -27,6 +27,7 @@
  */
 const os = require('os');
 const path = require('path');
+const v8 = require('v8');
 const protobuf = require('protobufjs');
 const { readMessage, readPayload, writeMessage } = require('./frames.js');
 
@@ -38,6 +39,10 @@ const STAGE = { UNKNOWN: 0, LOAD: 1, RUN: 2 };
 const STEP = { KERNEL: 0, PASS: 1 };
 const VALUE = { TENSOR: 0, SEQUENCE: 1, NONE: 2 };
 const MESSAGE_LENGTH = 4000;
+
+/* V8 compiles WebAssembly quickly first, and again, well, what has run for about a millisecond: for a small model that takes longer
+ * than all else, and who tests has hundreds of them. A large one runs long enough to get there. */
+v8.setFlagsFromString('--wasm-tiering-budget=1000000000');
 
 class Unsupported extends Error {}
 class Rejected extends Error {}
