@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/str.h"
 #include "case/case_gradient.h"
+#include "engine/views.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +165,7 @@ void handover_close(struct handover *handover)
 {
     if (handover->folder)
         file_remove_tree(handover->folder, NULL);
-    pool_view_close(handover->view);
+    view_close(handover->view);
     free(handover->packed);
     free(handover->file);
     free(handover->folder);

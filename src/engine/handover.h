@@ -29,7 +29,7 @@ struct handover {
     /* What owns the memory and the files above. */
     uint8_t *packed;
     char *file, *folder;
-    struct pool_view *view;
+    struct view *view;
 };
 
 /* Fails with ERROR_LIMIT, and says which one it is, when a model of so many bytes is larger than an engine's

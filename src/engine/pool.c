@@ -8,12 +8,13 @@
 #include "base/str.h"
 #include "engine/cgroup.h"
 #include "engine/everyones_knobs.h"
-#include "engine/knobs.h"
 #include "engine/footprint.h"
+#include "engine/knobs.h"
 #include "engine/limit_check.h"
 #include "engine/paths.h"
 #include "engine/scratch.h"
 #include "engine/seat.h"
+#include "engine/views.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -76,16 +77,8 @@ struct pool {
     int64_t left;              /* when the workers were last looked after */
     char *handed;              /* the folder of what is handed over; NULL: none yet */
     struct cgroup_home groups; /* where groups for workers can be made */
-    struct pool_view **views;  /* what else workers may read */
-    size_t n_views, view_room;
-    struct progress *shown; /* counts the runs; NULL: nobody does */
-};
-
-/* Freed by whichever needs it last, the pool or its maker. */
-struct pool_view {
-    bool closed, forgotten; /* by its maker, by the pool */
-    size_t count;
-    char **paths;
+    struct views views;        /* what else workers may read */
+    struct progress *shown;    /* counts the runs; NULL: nobody does */
 };
 
 static size_t count_cores(void)
@@ -320,89 +313,19 @@ int pool_folder(struct pool *pool, char **folder, struct error *err)
     return scratch_add_handed(&pool->scratch, folder, err);
 }
 
-/* Whether the path is the other one or lies below it. */
-static bool is_within(const char *path, const char *folder)
-{
-    size_t length = strlen(folder);
-    return strncmp(path, folder, length) == 0 && (path[length] == '/' || !path[length]);
-}
-
 static bool is_shown(const struct pool *pool, const char *path)
 {
-    for (size_t i = 0; i < pool->n_views; i++)
-        for (size_t k = 0; k < pool->views[i]->count; k++)
-            if (is_within(path, pool->views[i]->paths[k]))
-                return true;
-    return pool->handed && is_within(path, pool->handed);
+    return views_show(&pool->views, path) || (pool->handed && path_is_within(path, pool->handed));
 }
 
-static void outdate_seats(struct pool *pool)
+struct view *pool_view_open(struct pool *pool, const char *const *paths)
 {
-    for (size_t i = 0; i < pool->n_seats; i++)
+    bool all = true;
+    for (size_t i = 0; paths[i]; i++)
+        all = all && is_shown(pool, paths[i]);
+    for (size_t i = 0; !all && i < pool->n_seats; i++)
         pool->seats[i]->outdated = pool->seats[i]->worker.walled;
-}
-
-struct pool_view *pool_view_open(struct pool *pool, const char *const *paths)
-{
-    struct pool_view *view = memory_zeroed(1, sizeof *view);
-    size_t room = 0;
-    for (size_t i = 0; paths[i]; i++) {
-        if (!is_shown(pool, paths[i]))
-            outdate_seats(pool);
-        view->paths = memory_grow(view->paths, &room, i + 1, sizeof *view->paths);
-        view->paths[view->count++] = memory_strdup(paths[i]);
-    }
-    pool->views = memory_grow(pool->views, &pool->view_room, pool->n_views + 1, sizeof *pool->views);
-    pool->views[pool->n_views++] = view;
-    return view;
-}
-
-static void free_view(struct pool_view *view)
-{
-    for (size_t i = 0; i < view->count; i++)
-        free(view->paths[i]);
-    free(view->paths);
-    free(view);
-}
-
-void pool_view_close(struct pool_view *view)
-{
-    if (view && view->forgotten)
-        free_view(view);
-    else if (view)
-        view->closed = true;
-}
-
-/* Forgets views that nobody needs any more; all: every view. */
-static void forget_views(struct pool *pool, bool all)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < pool->n_views; i++) {
-        struct pool_view *view = pool->views[i];
-        if (view->closed)
-            free_view(view);
-        else if (all)
-            view->forgotten = true;
-        else
-            pool->views[kept++] = view;
-    }
-    pool->n_views = kept;
-}
-
-/* What a worker that is started now may read: NULL-terminated, to be freed; the strings are the pool's. */
-static const char **list_seen(struct pool *pool)
-{
-    forget_views(pool, false);
-    size_t count = 0, room = 0;
-    const char **seen = memory_grow(NULL, &room, 2, sizeof *seen);
-    seen[count++] = pool->handed;
-    for (size_t i = 0; i < pool->n_views; i++)
-        for (size_t k = 0; k < pool->views[i]->count; k++) {
-            seen = memory_grow(seen, &room, count + 2, sizeof *seen);
-            seen[count++] = pool->views[i]->paths[k];
-        }
-    seen[count] = NULL;
-    return seen;
+    return views_open(&pool->views, paths);
 }
 
 /* A folder for a worker, in a view that has what was handed over. */
@@ -453,7 +376,7 @@ static int start_seat(struct pool *pool, const struct engine *engine, bool watch
     char *scratch = NULL;
     int status = worker_folder(pool, &scratch, err);
     if (!status) {
-        const char **seen = list_seen(pool);
+        const char **seen = views_list(&pool->views, pool->handed);
         char *group = engine->spec->launcher ? NULL : cgroup_make(&pool->groups, engine->limits.memory);
         struct worker_box box = {.spec = engine->spec,
                                  .libexec = pool->libexec,
@@ -1135,8 +1058,7 @@ void pool_free(struct pool *pool)
     scratch_close(&pool->scratch);
     free(pool->engines);
     free(pool->seats);
-    forget_views(pool, true);
-    free(pool->views);
+    views_release(&pool->views);
     free(pool->handed);
     cgroup_home_release(&pool->groups);
     free(pool->polls);

@@ -82,10 +82,9 @@ size_t pool_cores(const struct pool *pool);
 size_t pool_memory(const struct pool *pool);
 
 /* From now on workers can read these files and folders (absolute paths, NULL-terminated) in their sandboxes;
- * those that cannot are replaced before the next job. It lasts until pool_view_close, before or after the
- * pool's end: workers that are started later see them no more. */
-struct pool_view *pool_view_open(struct pool *pool, const char *const *paths);
-void pool_view_close(struct pool_view *view); /* accepts NULL */
+ * those that cannot are replaced before the next job. It lasts until view_close (engine/views.h), before or
+ * after the pool's end: workers that are started later see them no more. */
+struct view *pool_view_open(struct pool *pool, const char *const *paths);
 
 /* Makes a new folder that all workers can read; *folder is a heap path. It is removed with the pool at the
  * latest. */

@@ -4,6 +4,7 @@
 #include "engine/paths.h"
 #include "engine/registry.h"
 #include "engine/sandbox.h"
+#include "engine/views.h"
 #include "model/build.h"
 #include "model/edit.h"
 
@@ -311,7 +312,7 @@ static void expect_answer(struct bench *bench, const char *label, const char *pa
     value_set_name(&x, "x");
     if (registry_find(registry, given_typed(registry_arena(registry), label), &spec, &bench->err) == 0) {
         struct pool *pool = pool_new(&(struct pool_options){.sandbox = sandbox});
-        struct pool_view *view = pool_view_open(pool, (const char *const[]){path, data, NULL});
+        struct view *view = pool_view_open(pool, (const char *const[]){path, data, NULL});
         struct job job = {.engine = pool_add(pool, spec), .path = path, .n_inputs = 1, .inputs = &x};
         assert_int_equal(pool_run_one(pool, &job, &result, &bench->err), 0);
         if (result.outcome != OUTCOME_NO_ENGINE) {
@@ -320,7 +321,7 @@ static void expect_answer(struct bench *bench, const char *label, const char *pa
             assert_true(tensor_get(&result.outputs[0].tensors[0], SMALL - 1) == -7);
         }
         pool_free(pool);
-        pool_view_close(view);
+        view_close(view);
     }
     result_release(&result);
     value_release(&x);
@@ -385,9 +386,9 @@ static void workers_see_what_is_shown(void **state)
     int engine = pool_add(pool, spec);
     if (files_have_a_wall())
         assert_int_not_equal(outcome_on(pool, engine, bench->path), OUTCOME_OK);
-    struct pool_view *view = pool_view_open(pool, (const char *const[]){bench->folder, NULL});
+    struct view *view = pool_view_open(pool, (const char *const[]){bench->folder, NULL});
     assert_int_equal(outcome_on(pool, engine, bench->path), OUTCOME_OK);
-    pool_view_close(view);
+    view_close(view);
     assert_int_equal(outcome_on(pool, engine, bench->path), OUTCOME_OK); /* to one that saw it, it stays */
     assert_int_equal(pool_folder(pool, &folder, &bench->err), 0);
     snprintf(path, sizeof path, "%s/model.onnx", folder);
