@@ -20,6 +20,7 @@
 #include "guard.h"
 #include "model/model.h"
 #include "model/valid.h"
+#include "relay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,123 +32,41 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 256 * 1024, MOST_STDERR = 16 * 1024, MOST_LACKS = 32, MOST_MODEL = 64 << 20 };
+enum { MOST_STDERR = 16 * 1024, MOST_LACKS = 32, MOST_MODEL = 64 << 20 };
 
 extern char **environ;
-
-/* One direction: what was read, as far as it is not handed on. */
-struct stream {
-    int fd;
-    struct wire_decoder *decoder;
-    struct str bytes;
-};
 
 struct relay {
     char **tool, **command;
     const char *lacks[MOST_LACKS];
     size_t n_lacks;
-    struct stream requests, replies; /* from Assay; from the engine */
-    int to_engine;
-    pid_t engine;
+    struct relay_stream requests; /* from Assay */
+    struct relay_child engine;
     char *folder, *in, *out;
     bool failed; /* the last load: requests to run are answered by the same error */
     Assay__Error__Class class;
     struct str why;
 };
 
-__attribute__((noreturn)) static void trouble(const char *text)
-{
-    fprintf(stderr, "assay-engine-transform: %s\n", text);
-    exit(1);
-}
-
-/* Reads until a whole message is there. Returns the number of its bytes, which are the first of `bytes`; 0 at
- * the end of the stream. */
-static size_t next_message(struct stream *stream, struct wire_message *message)
-{
-    size_t taken = 0, used;
-    struct error err;
-    for (;;) {
-        int result = wire_decode(stream->decoder, stream->bytes.data + taken, stream->bytes.length - taken,
-                                 &used, message, &err);
-        taken += used;
-        if (result < 0)
-            trouble(err.message);
-        if (result > 0)
-            return taken;
-        char buffer[READ_SIZE];
-        ssize_t got = read(stream->fd, buffer, sizeof buffer);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return 0;
-        str_append(&stream->bytes, buffer, (size_t)got);
-    }
-}
-
-static void forget(struct stream *stream, size_t size)
-{
-    memmove(stream->bytes.data, stream->bytes.data + size, stream->bytes.length - size + 1);
-    stream->bytes.length -= size;
-}
-
-static bool write_all(int fd, const void *data, size_t size)
-{
-    for (const char *at = data; size;) {
-        ssize_t wrote = write(fd, at, size);
-        if (wrote < 0 && errno != EINTR)
-            return false;
-        at += wrote > 0 ? wrote : 0;
-        size -= wrote > 0 ? (size_t)wrote : 0;
-    }
-    return true;
-}
-
-static bool write_out(struct wire_out *out, int fd)
-{
-    struct str bytes;
-    str_init(&bytes);
-    wire_out_copy(out, &bytes);
-    bool good = write_all(fd, bytes.data, bytes.length);
-    str_release(&bytes);
-    wire_out_release(out);
-    return good;
-}
-
-/* The engine has gone: this process ends as it did, so that its end is seen as any engine's. */
-__attribute__((noreturn)) static void end_like(pid_t pid, const char *what)
-{
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (WIFSIGNALED(status)) {
-        fprintf(stderr, "assay-engine-transform: %s was ended by signal %d\n", what, WTERMSIG(status));
-        signal(WTERMSIG(status), SIG_DFL);
-        raise(WTERMSIG(status));
-    }
-    exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
-}
-
 /* written: what the tool wrote, for the answer to a load that asks for a trace; NULL: the reply as it is. */
 static void hand_reply_on(struct relay *relay, const char *written, size_t written_size)
 {
     struct wire_message message;
-    size_t size = next_message(&relay->replies, &message);
+    size_t size = relay_next(&relay->engine.replies, &message);
     bool good;
     if (!size)
-        end_like(relay->engine, relay->command[0]);
+        relay_end(&relay->engine);
     if (written && message.reply->result_case == ASSAY__REPLY__RESULT_LOADED) {
         struct wire_out out;
         wire_out_init(&out);
         wire_put_loaded(&out, message.reply, written, written_size);
-        good = write_out(&out, STDOUT_FILENO);
+        good = relay_write_out(&out, STDOUT_FILENO);
     } else {
-        good = write_all(STDOUT_FILENO, relay->replies.bytes.data, size);
+        good = relay_write(STDOUT_FILENO, relay->engine.replies.bytes.data, size);
     }
     if (!good)
         exit(0);
-    wire_message_release(&message);
-    forget(&relay->replies, size);
+    relay_forget(&relay->engine.replies, &message, size);
 }
 
 /* ---- The tool ---- */
@@ -185,7 +104,7 @@ static void read_words(int fd, struct str *said)
     while ((got = read(fd, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR)) {
         if (got < 0)
             continue;
-        write_all(STDERR_FILENO, buffer, (size_t)got);
+        relay_write(STDERR_FILENO, buffer, (size_t)got);
         str_append(said, buffer, (size_t)got);
         if (said->length > 2 * MOST_STDERR) {
             memmove(said->data, said->data + said->length - MOST_STDERR, MOST_STDERR + 1);
@@ -219,10 +138,8 @@ static pid_t start_tool(struct relay *relay, int words)
     posix_spawn_file_actions_adddup2(&actions, words, STDERR_FILENO);
     pid_t pid;
     errno = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    if (errno) {
-        fprintf(stderr, "assay-engine-transform: cannot start %s: %s\n", argv[0], strerror(errno));
-        exit(1);
-    }
+    if (errno)
+        relay_trouble(argv[0], strerror(errno));
     posix_spawn_file_actions_destroy(&actions);
     for (size_t i = 0; i < count; i++)
         free(argv[i]);
@@ -244,7 +161,7 @@ static bool run_tool(struct relay *relay)
     int words[2], status = 0;
     struct str said;
     if (pipe2(words, O_CLOEXEC))
-        trouble("no pipe for the tool");
+        relay_trouble("no pipe for the tool", strerror(errno));
     unlink(relay->out);
     pid_t pid = start_tool(relay, words[1]);
     close(words[1]);
@@ -346,8 +263,8 @@ static void hand_load_on(struct relay *relay, const struct wire_message *message
                                       .outputs = (const char *const *)load->outputs,
                                       .n_outputs = load->n_outputs,
                                       .trace = load->trace});
-    if (!write_out(&out, relay->to_engine))
-        end_like(relay->engine, relay->command[0]);
+    if (!relay_write_out(&out, relay->engine.requests))
+        relay_end(&relay->engine);
     hand_reply_on(relay, load->trace && small ? bytes : NULL, size);
     free(bytes);
 }
@@ -364,7 +281,7 @@ static void answer_failure(const struct relay *relay, uint64_t id)
     reply.error = &error;
     wire_out_init(&out);
     wire_put_reply(&out, &reply);
-    if (!write_out(&out, STDOUT_FILENO))
+    if (!relay_write_out(&out, STDOUT_FILENO))
         exit(0);
 }
 
@@ -376,7 +293,7 @@ static void do_load(struct relay *relay, const struct wire_message *message)
     free(relay->in);
     relay->in = *path ? memory_strdup(path) : file_join(relay->folder, "in.onnx");
     if (!*path && file_write(relay->in, message->model, message->model_size, &err))
-        trouble(err.message);
+        relay_trouble("no file for the tool", err.message);
     if (run_tool(relay) && check_written(relay))
         hand_load_on(relay, message);
     else
@@ -395,8 +312,8 @@ static void do_hello(struct relay *relay, const struct wire_message *message)
     }
     wire_out_init(&out);
     wire_put_hello(&out, message->request->id, hello->n_knobs, names, values, 0, hello->times);
-    if (!write_out(&out, relay->to_engine))
-        end_like(relay->engine, relay->command[0]);
+    if (!relay_write_out(&out, relay->engine.requests))
+        relay_end(&relay->engine);
     free(names);
     free(values);
     hand_reply_on(relay, NULL, 0);
@@ -412,31 +329,10 @@ static void do_request(struct relay *relay, const struct wire_message *message, 
     } else if (relay->failed && request->verb_case != ASSAY__REQUEST__VERB_UNLOAD) {
         answer_failure(relay, request->id);
     } else {
-        if (!write_all(relay->to_engine, relay->requests.bytes.data, size))
-            end_like(relay->engine, relay->command[0]);
+        if (!relay_write(relay->engine.requests, relay->requests.bytes.data, size))
+            relay_end(&relay->engine);
         hand_reply_on(relay, NULL, 0);
     }
-}
-
-static void start_engine(struct relay *relay)
-{
-    int in[2], out[2];
-    posix_spawn_file_actions_t actions;
-    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
-        trouble("no pipe for the engine");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    errno = posix_spawnp(&relay->engine, relay->command[0], &actions, NULL, relay->command, environ);
-    if (errno) {
-        fprintf(stderr, "assay-engine-transform: cannot start %s: %s\n", relay->command[0], strerror(errno));
-        exit(1);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    close(in[0]);
-    close(out[1]);
-    relay->to_engine = in[1];
-    relay->replies.fd = out[0];
 }
 
 /* The worker's scratch folder is its TMPDIR; elsewhere the number of the process keeps workers apart. */
@@ -450,7 +346,7 @@ static void make_folder(struct relay *relay)
     relay->folder = str_detach(&path);
     relay->out = file_join(relay->folder, "out.onnx");
     if (file_make_folders(relay->folder, &err))
-        trouble(err.message);
+        relay_trouble("no file for the tool", err.message);
 }
 
 static void parse(struct relay *relay, int argc, char **argv)
@@ -481,19 +377,13 @@ int main(int argc, char **argv)
     guard_die_with_parent();
     signal(SIGPIPE, SIG_IGN);
     make_folder(&relay);
-    start_engine(&relay);
-    relay.requests =
-        (struct stream){.fd = STDIN_FILENO, .decoder = wire_decoder_new(false, &wire_default_limits)};
-    relay.replies.decoder = wire_decoder_new(true, &wire_default_limits);
-    str_init(&relay.requests.bytes);
-    str_init(&relay.replies.bytes);
+    relay_start(&relay.engine, relay.command);
+    relay_stream_init(&relay.requests, STDIN_FILENO, false);
     str_init(&relay.why);
-    while ((size = next_message(&relay.requests, &message)) > 0) {
+    while ((size = relay_next(&relay.requests, &message)) > 0) {
         do_request(&relay, &message, size);
-        wire_message_release(&message);
-        forget(&relay.requests, size);
+        relay_forget(&relay.requests, &message, size);
     }
-    close(relay.to_engine);
     file_remove_tree(relay.folder, NULL);
-    end_like(relay.engine, relay.command[0]);
+    relay_end(&relay.engine);
 }
