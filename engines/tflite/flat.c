@@ -93,3 +93,9 @@ size_t flat_vector(struct flat *flat, size_t place, size_t element, size_t count
         memcpy(flat->data + at + 4, data, element * count);
     return at + 4;
 }
+
+void flat_string(struct flat *flat, size_t place, const char *text)
+{
+    flat_vector(flat, place, 1, strlen(text), text, 1);
+    append(flat, 1); /* the byte behind it is 0 */
+}

@@ -44,4 +44,7 @@ size_t flat_place(const struct flat *flat, size_t table, int number);
 size_t flat_vector(struct flat *flat, size_t place, size_t element, size_t count, const void *data,
                    size_t alignment);
 
+/* Appends a string, to which the place then refers. */
+void flat_string(struct flat *flat, size_t place, const char *text);
+
 #endif

@@ -48,8 +48,8 @@ static int read_knobs(struct adapter_call *call, struct library *library)
         return -1;
     library->xnnpack = xnnpack == 1;
     library->reference = kernels == 1;
-    library->fixed = fixed == 1;
-    library->save = adapter_knob(call->adapter, "save");
+    library->lite.fixed = fixed == 1;
+    library->lite.save = adapter_knob(call->adapter, "save");
     if (library->xnnpack && !library->TfLiteXNNPackDelegateCreate)
         return adapter_fail(call, ADAPTER_FAILED, "xnnpack=on: this library has no XNNPACK delegate");
 #ifndef HAVE_REFERENCE_KERNELS
@@ -64,7 +64,8 @@ static int read_knobs(struct adapter_call *call, struct library *library)
 
 int library_open(struct adapter_call *call, struct library *library)
 {
-    str_init(&library->said);
+    str_init(&library->lite.said);
+    library->lite.compute = library_compute;
     if (open_handle(call, library))
         return -1;
     const char *missing = bind(library);
@@ -77,5 +78,5 @@ void library_close(struct library *library)
 {
     if (library->handle)
         dlclose(library->handle);
-    str_release(&library->said);
+    str_release(&library->lite.said);
 }

@@ -6,7 +6,7 @@
 #ifndef TFLITE_LIBRARY_H
 #define TFLITE_LIBRARY_H
 
-#include "adapter.h"
+#include "net.h"
 
 #include <stdarg.h>
 
@@ -43,20 +43,22 @@ typedef const void *lite_find_custom(void *user, const char *name, int32_t versi
       (void *options, lite_find_builtin *builtin, lite_find_custom *custom, void *user))
 
 struct library {
+    struct lite lite;
     void *handle;
 #define LITE_MEMBER(type, name, parameters) type(*name) parameters;
     LITE_FUNCTIONS(LITE_MEMBER)
     LITE_OPTIONAL(LITE_MEMBER)
 #undef LITE_MEMBER
     int threads;
-    bool xnnpack, reference, fixed;
-    const char *save; /* where models are written; "" for nowhere */
-    struct str said;  /* what the library reported since this was cleared */
+    bool xnnpack, reference;
 };
 
 /* Opens the release that the registry chose and reads the knobs. Fails through adapter_fail. */
 int library_open(struct adapter_call *call, struct library *library);
 void library_close(struct library *library);
+
+/* struct lite's `compute`: library_run.c. */
+int library_compute(const struct net *net, const struct flat *file);
 
 /* The reference kernels (reference.cc): in a program built with the library's C++ headers. Releases that have
  * only the C interface do not give them out. */

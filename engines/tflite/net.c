@@ -7,7 +7,7 @@
 
 void net_init(struct net *net, struct walk_call *call)
 {
-    *net = (struct net){.call = call, .library = call->engine};
+    *net = (struct net){.call = call, .lite = call->engine};
     net->tensors = memory_zeroed(NET_TENSORS, sizeof *net->tensors);
     net->ops = memory_zeroed(NET_OPS, sizeof *net->ops);
 }

@@ -15,7 +15,6 @@
 #define TFLITE_NET_H
 
 #include "flat.h"
-#include "library.h"
 #include "walker.h"
 
 enum { NET_TENSORS = 64, NET_OPS = 16, NET_SLOTS = 34, NET_MAX_RANK = 8, NONE = -1 };
@@ -153,9 +152,21 @@ struct net_op {
     struct net_options options;
 };
 
+struct net;
+
+/* What the translation knows of an engine, whose own struct begins with it: the walker's engine points here.
+ */
+struct lite {
+    bool fixed;       /* QLinearConv and QLinearMatMul are computed */
+    const char *save; /* where models are written; "" for nowhere */
+    struct str said;  /* what the library says about a net */
+    /* Loads the model that was written, computes it once and gives its outputs to net_take. */
+    int (*compute)(const struct net *net, const struct flat *file);
+};
+
 struct net {
     struct walk_call *call;
-    struct library *library;
+    struct lite *lite;
     const char *refused; /* why it cannot be made; NULL: it can */
     size_t n_tensors, n_ops;
     struct net_tensor *tensors;
@@ -170,9 +181,16 @@ void net_write(const struct net *net, struct flat *file);
 /* TensorType of the schema; -1: it has no such type. */
 int net_type(enum dtype type);
 
-/* Writes, loads, runs and frees the model, and fills in the outputs. What the library refuses while it makes
- * the model is unsupported. */
+/* Writes, loads, runs and frees the model, and fills in the outputs. */
 int net_finish(struct net *net);
+
+/* For `compute`. What the library refuses before it computes is a limit of its own: the adapter wrote the
+ * model. What fails later is unsupported where the library says so, in `said`, and else failed. Return -1. */
+int net_refused(const struct net *net, const char *stage);
+int net_failed(const struct net *net);
+
+/* The elements of one output, `size` bytes. */
+int net_take(const struct net *net, const struct net_tensor *t, const void *data, size_t size);
 
 /* Frees it and fails as unsupported with this text. Returns -1. */
 int net_refuse(struct net *net, const char *why);

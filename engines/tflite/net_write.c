@@ -1,6 +1,8 @@
 /* The model of a net as the FlatBuffer that the library reads, by the tables of its schema.fbs. */
 #include "net.h"
 
+#include <stdio.h>
+
 int net_type(enum dtype type)
 {
     switch (type) {
@@ -57,6 +59,14 @@ static void write_scale(const struct net_scale *scale, struct flat *file, size_t
     flat_vector(file, flat_place(file, table, 3), sizeof(int64_t), scale->count, scale->zeros, 8);
 }
 
+/* Tensors are told apart by their names in some releases. */
+static void write_name(struct flat *file, size_t place, size_t number)
+{
+    char name[24];
+    snprintf(name, sizeof name, "t%zu", number);
+    flat_string(file, place, name);
+}
+
 /* Buffer 0 is empty; a constant's is the one after its own number. */
 static void write_tensors(const struct net *net, struct flat *file, size_t place)
 {
@@ -70,10 +80,12 @@ static void write_tensors(const struct net *net, struct flat *file, size_t place
         const struct flat_field fields[] = {{0, FLAT_REFERENCE, 0},
                                             {1, 1, (uint64_t)net_type(t->type)},
                                             {2, 4, constant ? i + 1 : 0},
+                                            {3, FLAT_REFERENCE, 0},
                                             {8, 1, 1},
                                             {4, FLAT_REFERENCE, 0}};
-        size_t table = flat_table(file, tensors + 4 * i, t->scale.count ? 5 : 4, fields);
+        size_t table = flat_table(file, tensors + 4 * i, t->scale.count ? 6 : 5, fields);
         flat_vector(file, flat_place(file, table, 0), 4, (size_t)t->rank, dims, 4);
+        write_name(file, flat_place(file, table, 3), i);
         if (t->scale.count)
             write_scale(&t->scale, file, flat_place(file, table, 4));
     }

@@ -165,8 +165,8 @@ static int bias_or_zeros(struct net *net, const struct tensor *bias, int64_t cou
  */
 static bool takes_fixed_point(const struct walk_call *call)
 {
-    const struct library *library = call->engine;
-    return library->fixed;
+    const struct lite *lite = call->engine;
+    return lite->fixed;
 }
 
 static const char fixed_point[] = "by fixed point, which rounds otherwise than ONNX; fixed=on takes it";

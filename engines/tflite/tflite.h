@@ -1,4 +1,4 @@
-/* The functions that compute operators by TensorFlow Lite, by source file; tflite.c has the table. "kind" is
+/* The functions that compute operators by TensorFlow Lite, by source file; rows.c has the table. "kind" is
  * the row's kind: mostly the library's operator. */
 #ifndef TFLITE_TFLITE_H
 #define TFLITE_TFLITE_H
@@ -39,6 +39,9 @@ enum {
     OPTIONS_CONV_3D = 106,
     OPTIONS_GELU = 116
 };
+
+/* rows.c: the table of all of them. */
+extern const struct walk_row lite_rows[];
 
 /* ops_elementwise.c */
 int run_unary(struct walk_call *call);
