@@ -54,5 +54,7 @@ int adapter_fail_error(struct adapter_call *call, const struct error *err)
         class = ADAPTER_UNSUPPORTED;
     else if (err->code == ERROR_INVALID || err->code == ERROR_FORMAT)
         class = ADAPTER_REJECTED;
+    else if (err->code == ERROR_USAGE) /* of the library, by the adapter */
+        class = ADAPTER_AT_FAULT;
     return adapter_fail(call, class, "%s", err->message);
 }
