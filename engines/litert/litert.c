@@ -107,6 +107,13 @@ static int compute(const struct net *net, const struct flat *file)
     return result;
 }
 
+/* The types of its class Tensor. */
+static dtype_set types_of(const char *version)
+{
+    bool old = text_starts(version, "0.");
+    return DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_INT32) | (old ? 0 : DTYPE_BIT(DTYPE_UINT8));
+}
+
 /* Says hello. The version is the library's. */
 static int meet(struct adapter_call *call, struct engine *engine, struct str *version)
 {
@@ -147,7 +154,9 @@ static int start(struct adapter_call *call, void **state, struct str *version)
     engine->command[1] = file_join(libexec, "litert/litert.js");
     signal(SIGPIPE, SIG_IGN);
     relay_start(&engine->child, engine->command);
-    return meet(call, engine, version);
+    int result = meet(call, engine, version);
+    engine->lite.takes = types_of(version->data);
+    return result;
 }
 
 static void stop(void *state)

@@ -103,6 +103,7 @@ enum { NET_TENSORS = 64, NET_OPS = 16, NET_SLOTS = 34, NET_MAX_RANK = 8, NONE = 
     F(CONV_3D, 132)                     \
     F(GELU, 150)                        \
     F(SIGN, 158)                        \
+    F(BITCAST, 159)                     \
     F(BITWISE_XOR, 160)
 #define LITE_OP_NUMBER(name, number) OP_##name = number,
 enum lite_op { LITE_OPS(LITE_OP_NUMBER) };
@@ -138,6 +139,8 @@ struct net_tensor {
     bool runtime;          /* an input of the model */
     struct tensor *target; /* an output of the model; NULL: none */
     bool image;            /* the target is an image */
+    enum dtype
+        stands_for; /* the target's type, when it is another one: its elements are cast, or their bits */
     struct net_scale scale;
     /* A scale of one tensor lies here. */
     float one_scale;
@@ -158,6 +161,7 @@ struct net;
  */
 struct lite {
     bool fixed;       /* QLinearConv and QLinearMatMul are computed */
+    dtype_set takes;  /* types of a model's inputs and outputs; 0: any */
     const char *save; /* where models are written; "" for nowhere */
     struct str said;  /* what the library says about a net */
     /* Loads the model that was written, computes it once and gives its outputs to net_take. */
@@ -181,6 +185,9 @@ void net_write(const struct net *net, struct flat *file);
 /* TensorType of the schema; -1: it has no such type. */
 int net_type(enum dtype type);
 
+/* Makes inputs and outputs of the types that the library takes: net_ends.c. */
+void net_ends(struct net *net);
+
 /* Writes, loads, runs and frees the model, and fills in the outputs. */
 int net_finish(struct net *net);
 
@@ -189,7 +196,7 @@ int net_finish(struct net *net);
 int net_refused(const struct net *net, const char *stage);
 int net_failed(const struct net *net);
 
-/* The elements of one output, `size` bytes. */
+/* The elements of one output, `size` bytes: net_ends.c. */
 int net_take(const struct net *net, const struct net_tensor *t, const void *data, size_t size);
 
 /* Frees it and fails as unsupported with this text. Returns -1. */

@@ -33,18 +33,6 @@ int net_failed(const struct net *net)
                      *said ? said : "without a message");
 }
 
-int net_take(const struct net *net, const struct net_tensor *t, const void *data, size_t size)
-{
-    if (!data || size != t->size)
-        return error_set(net->call->err, ERROR_IO, "%s: the output has another size in the library",
-                         net->call->node->op_type);
-    if (t->image)
-        net_from_nhwc(data, t->target);
-    else
-        memcpy(t->target->data, data, size);
-    return 0;
-}
-
 /* The model of the last node that ran, for whoever wants to try it without Assay. */
 static void keep(const struct net *net, const struct flat *file)
 {
@@ -76,6 +64,7 @@ static void tell(const struct net *net)
 int net_finish(struct net *net)
 {
     struct flat file = {0};
+    net_ends(net);
     if (net->refused)
         return net_refuse(net, net->refused);
     str_clear(&net->lite->said);

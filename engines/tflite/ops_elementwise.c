@@ -124,6 +124,9 @@ int run_binary(struct walk_call *call)
     struct net net;
     if (!broadcast_fits(call))
         return walk_unsupported(call, broadcasts);
+    /* Only Pow of ONNX has two types; not every release checks them. */
+    if (call->inputs[0]->type != call->inputs[1]->type)
+        return walk_unsupported(call, "of two types, which the format's operators do not have");
     net_init(&net, call);
     int a = net_input(&net, call->inputs[0]), b = net_input(&net, call->inputs[1]);
     add_binary(&net, (enum lite_op)call->row->kind, a, b, net_output(&net, &call->outputs[0]));
