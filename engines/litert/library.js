@@ -25,9 +25,10 @@ function prepare(folder) {
 }
 
 class Library {
-    constructor(file, build) {
+    constructor(file, { build, errors }) {
         this.folder = path.dirname(file);
         this.build = build;
+        this.errors = errors;
         this.said = [];
         ({ version: this.version } = JSON.parse(fs.readFileSync(file, 'utf8')));
     }
@@ -60,16 +61,21 @@ class Library {
             this.said.push(text);
     }
 
-    /* Calls it. What it printed belongs to what it throws. */
+    /* Calls it. What it printed is the reason for what it throws, and from 2.0.0 on there is more: run() succeeds although the model has
+     * failed, and gives memory that nobody wrote. So what it prints is thrown, unless `errors` says otherwise. */
     async call(what) {
         this.said = [];
+        let result;
         try {
-            return await what();
+            result = await what();
         } catch (error) {
-            if (this.said.length && error instanceof Error && !(error instanceof WebAssembly.RuntimeError))
-                error.message = [...this.said, error.message].join('; ');
+            if (this.said.length && !(error instanceof WebAssembly.RuntimeError))
+                throw new Error(this.said.join('; '));
             throw error;
         }
+        if (this.said.length && this.errors === 'printed')
+            throw new Error(this.said.join('; '));
+        return result;
     }
 }
 

@@ -117,13 +117,13 @@ static dtype_set types_of(const char *version)
 /* Says hello. The version is the library's. */
 static int meet(struct adapter_call *call, struct engine *engine, struct str *version)
 {
-    static const char *const names[] = {"build"};
-    const char *values[] = {adapter_knob(call->adapter, "build")};
+    static const char *const names[] = {"build", "errors"};
+    const char *values[] = {adapter_knob(call->adapter, names[0]), adapter_knob(call->adapter, names[1])};
     struct wire_out out;
     struct wire_message message;
     int result = 0;
     wire_out_init(&out);
-    wire_put_hello(&out, ++engine->sent, 1, names, values, 0, false);
+    wire_put_hello(&out, ++engine->sent, 2, names, values, 0, false);
     send_all(engine, &out);
     size_t size = reply(engine, &message);
     if (message.reply->result_case == ASSAY__REPLY__RESULT_WELCOME)
@@ -175,6 +175,10 @@ int main(int argc, char **argv)
          .values = "plain|relaxed",
          .value = "plain",
          .help = "compiled without or with the instructions of relaxed SIMD, which round otherwise"},
+        {.name = "errors",
+         .values = "printed|thrown",
+         .value = "printed",
+         .help = "whether a run fails by what the library prints, or only by what it throws"},
         {.name = "fixed",
          .values = "off|on",
          .value = "off",

@@ -10,15 +10,18 @@ const MODELS_OF_AN_INSTANCE = 500;
 /* ONNX's types whose tensors the library takes and gives, by its own names. */
 const TYPES = { float32: [TYPE.FLOAT, Float32Array], int32: [TYPE.INT32, Int32Array], uint8: [TYPE.UINT8, Uint8Array] };
 
-const knobs = [{ name: 'build', values: 'plain|relaxed', value: 'plain', help: 'without or with relaxed SIMD' }];
+const knobs = [
+    { name: 'build', values: 'plain|relaxed', value: 'plain', help: 'without or with relaxed SIMD' },
+    { name: 'errors', values: 'printed|thrown', value: 'printed', help: 'which of its errors count' },
+];
 
 let library, model, served = 0;
 
-async function start({ build }) {
+async function start(values) {
     const file = process.env.ASSAY_LIBRARY;
     if (!file || !fs.existsSync(file))
         throw new Error("LiteRT is not installed: 'assay fetch litert' brings it");
-    library = new Library(file, build);
+    library = new Library(file, values);
     await library.open();
     return library.version;
 }

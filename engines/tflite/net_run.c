@@ -24,6 +24,7 @@ int net_failed(const struct net *net)
                                         "only support",
                                         "type !=",
                                         " types",
+                                        "failed to prepare",
                                         NULL};
     const char *said = net->lite->said.data ? net->lite->said.data : "";
     /* Some give no reason, such as CAST of a type that it lacks: then only the operator is named. */

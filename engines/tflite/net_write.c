@@ -59,11 +59,11 @@ static void write_scale(const struct net_scale *scale, struct flat *file, size_t
     flat_vector(file, flat_place(file, table, 3), sizeof(int64_t), scale->count, scale->zeros, 8);
 }
 
-/* Tensors are told apart by their names in some releases. */
+/* Some releases tell inputs and outputs apart by their names, and sort them so. */
 static void write_name(struct flat *file, size_t place, size_t number)
 {
     char name[24];
-    snprintf(name, sizeof name, "t%zu", number);
+    snprintf(name, sizeof name, "t%02zu", number);
     flat_string(file, place, name);
 }
 
