@@ -139,6 +139,7 @@ def claims_of_settings(case):
 
 def claims_of_others(case):
     for text in re.findall(r"ther engines? gives? the expected result: (.*)\.", case.head):
+        text = re.sub(r" \([^()]* [^()]*\)", "", text)  # of a version: "ggml 3.22.1 (llama.cpp v0.5.0)"
         for name in re.findall(r"([a-z][a-z-]*) \S+?(?:,|$)", text):
             yield f"{name} gives the expected result", case.is_right(name)
     for text in re.findall(r"Not the expected result either: (.*)\.", case.head):
