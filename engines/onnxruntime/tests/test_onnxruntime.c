@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "engine/pool.h"
+#include "engine/views.h"
 #include "model/build.h"
 
 #include <setjmp.h>
@@ -318,7 +319,7 @@ static void models_load_by_path(void **state)
     struct model *model = chain("Neg", DTYPE_FLOAT, 1, 13);
     assert_int_equal(model_save(model, USERS_PATH, path, &err), 0);
     bench_open(&bench, "onnxruntime@1.17.0");
-    struct pool_view *view = pool_view_open(bench.pool, (const char *const[]){folder, NULL});
+    struct view *view = pool_view_open(bench.pool, (const char *const[]){folder, NULL});
     struct job job = {.engine = bench.engine, .path = path, .inputs = &x, .n_inputs = 1};
     result_init(&result);
     assert_int_equal(pool_run_one(bench.pool, &job, &result, &err), 0);
@@ -331,7 +332,7 @@ static void models_load_by_path(void **state)
     model_free(model);
     value_release(&x);
     rmdir(folder);
-    pool_view_close(view);
+    view_close(view);
     bench_close(&bench);
 }
 
