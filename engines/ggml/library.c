@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/str.h"
+#include "release.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -79,32 +80,12 @@ static int open_level(struct adapter_call *call, struct library *library, const 
     return 0;
 }
 
-/* The text behind "key": in a small file of JSON; empty where there is none. */
-static void read_text(const char *folder, const char *file, const char *key, char *text, size_t size)
-{
-    char path[4096], bytes[4096], word[64];
-    text[0] = '\0';
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return;
-    bytes[fread(bytes, 1, sizeof bytes - 1, stream)] = '\0';
-    fclose(stream);
-    snprintf(word, sizeof word, "\"%s\":", key);
-    const char *at = strstr(bytes, word);
-    if (!at)
-        return;
-    at += strlen(word);
-    at += strspn(at, " \t\n\"");
-    snprintf(text, size, "%.*s", (int)strcspn(at, "\""), at);
-}
-
 /* "3.22.1 (llama.cpp v0.5.0)": the package's number, and the sources' name where the package tells it. */
 static void name_release(struct library *library, const char *folder, struct str *version)
 {
     char package[64], sources[64];
-    read_text(folder, "package.json", "version", package, sizeof package);
-    read_text(folder, "_nlcBuildMetadata.json", "release", sources, sizeof sources);
+    release_text(folder, "package.json", "version", package, sizeof package);
+    release_text(folder, "_nlcBuildMetadata.json", "release", sources, sizeof sources);
     if (sscanf(package, "%d.%d.%d", &library->release[0], &library->release[1], &library->release[2]) != 3)
         library->release[0] = 999;
     str_add(version, package[0] ? package : "unknown");
