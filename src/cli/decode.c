@@ -10,7 +10,7 @@ enum { MOST_STEPS = 4096, MOST_PROMPT = 4096, DRAWN_TOKENS = 8, SMALLEST_VOCABUL
 
 struct settings {
     struct common common;
-    const char *prompt, *ids, *logits;
+    const char *prompt, *ids, *logits, *gguf;
     long long steps, judge;
     uint64_t seed;
 };
@@ -126,6 +126,40 @@ static int report(struct work *work, const char *path, struct error *err)
     return status ? -1 : standing_status(&work->standing);
 }
 
+/* The model beside a GGUF file: the first engine runs the one, the second the other. */
+static int run_beside(struct work *work, const char *path, struct error *err)
+{
+    const struct settings *settings = work->settings;
+    struct beside beside;
+    struct str out;
+    struct beside_options options = {.file = settings->gguf,
+                                     .steps = work->options.steps,
+                                     .judge = work->options.judge,
+                                     .n_prompt = work->options.n_prompt,
+                                     .prompt = work->options.prompt,
+                                     .progress = true};
+    if (settings->ids || settings->logits)
+        return error_set(err, ERROR_USAGE, "--gguf takes models with the names input_ids and logits");
+    if (work->session.panel.count != 2)
+        return error_set(err, ERROR_USAGE,
+                         "--gguf takes two engines: the first runs the model, the second the file");
+    str_init(&out);
+    int status = beside_run(&beside, work->model, &work->session.panel, &options, err);
+    if (!status) {
+        beside_stand(&beside, work->session.labels, &work->standing);
+        struct beside_report said = {path,    settings->gguf,          work->session.labels,
+                                     &beside, &work->session.settings, &work->standing};
+        if (settings->common.format == FORMAT_JSON)
+            beside_write_json(&said, &out);
+        else
+            beside_write_text(&said, output_colour(&settings->common), &out);
+        status = output_result(&settings->common, said.settings, &out, err);
+    }
+    beside_release(&beside);
+    str_release(&out);
+    return status ? -1 : standing_status(&work->standing);
+}
+
 static int run(void *raw, const struct cli_list *words, struct error *err)
 {
     struct work work = {.settings = raw};
@@ -134,10 +168,12 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
     int status = prepare(&work, words->items[0], err);
     if (!status)
         status = session_open(&work.session, &work.settings->common, 1, true, err);
-    if (!status)
+    if (!status && work.settings->gguf)
+        status = run_beside(&work, words->items[0], err);
+    else if (!status)
         status = decode_run(&work.decode, work.model, work.settings->ids, work.settings->logits,
                             &work.session.panel, &work.options, err);
-    if (!status)
+    if (!status && !work.settings->gguf)
         status = report(&work, words->items[0], err);
     decode_release(&work.decode);
     session_close(&work.session);
@@ -158,6 +194,8 @@ static const struct cli_option options[] = {
      "the input that takes the tokens (default input_ids)"},
     {0, "logits", OPTION_TEXT, "NAME", offsetof(struct settings, logits),
      "the output with the scores of the next token (default logits)"},
+    {0, "gguf", OPTION_TEXT, "FILE", offsetof(struct settings, gguf),
+     "run the model on the first engine and FILE, a GGUF file of it, on the second (llama)"},
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 
@@ -184,11 +222,16 @@ const struct command command_decode = {
         "steps of --judge and where engines part. For large models take a small --judge; why engines part\n"
         "by more than a near tie is then not known (exit status 2).\n"
         "\n"
-        "The exit status is 1 only for a fault: engines that part by rounding are both right.\n",
-    .examples =
-        "  assay decode llama.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.23.2\n"
-        "  assay decode llama.onnx -e onnxruntime -e onnxruntime:opt=none --steps 100 --judge 5\n"
-        "  assay decode gpt2.onnx -e onnxruntime --prompt 464,3290,318 --format json -o decode.json\n",
+        "The exit status is 1 only for a fault: engines that part by rounding are both right.\n"
+        "\n"
+        "With --gguf the second engine runs a GGUF file of the same model. Told is at which layer the two\n"
+        "part, and why: the file has other weights or settings than the model; an engine computes something\n"
+        "else than what it was given says; or, where all of that is right, the format of the file, which\n"
+        "keeps fewer bits of the weights and of what they multiply; or rounding.\n",
+    .examples = "  assay decode llama.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.23.2\n"
+                "  assay decode llama.onnx -e onnxruntime -e onnxruntime:opt=none --steps 100 --judge 5\n"
+                "  assay decode gpt2.onnx -e onnxruntime --prompt 464,3290,318 --format json -o decode.json\n"
+                "  assay decode llama.onnx --gguf llama-q8.gguf -e onnxruntime -e llama\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,
