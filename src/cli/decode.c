@@ -195,7 +195,7 @@ static const struct cli_option options[] = {
     {0, "logits", OPTION_TEXT, "NAME", offsetof(struct settings, logits),
      "the output with the scores of the next token (default logits)"},
     {0, "gguf", OPTION_TEXT, "FILE", offsetof(struct settings, gguf),
-     "run the model on the first engine and FILE, a GGUF file of it, on the second (llama)"},
+     "run the model on the first engine and FILE, a GGUF file of it, on the second (llama-cpp)"},
     COMMON_OUTPUT(struct settings, "text|json"),
 };
 
@@ -231,7 +231,7 @@ const struct command command_decode = {
     .examples = "  assay decode llama.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.23.2\n"
                 "  assay decode llama.onnx -e onnxruntime -e onnxruntime:opt=none --steps 100 --judge 5\n"
                 "  assay decode gpt2.onnx -e onnxruntime --prompt 464,3290,318 --format json -o decode.json\n"
-                "  assay decode llama.onnx --gguf llama-q8.gguf -e onnxruntime -e llama\n",
+                "  assay decode llama.onnx --gguf llama-q8.gguf -e onnxruntime -e llama-cpp\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,

@@ -19,6 +19,10 @@ void beside_stand(const struct beside *beside, const char *const *labels, struct
             standing_heard(standing, labels[side],
                            verdict_row(verdict_of_outcome(beside->ended[side]))->heard, 1, 1,
                            beside->why[side]);
+    for (size_t side = 0; side < SIDES; side++)
+        if (beside->courses[side].open && !beside->courses[side].fault.found)
+            standing_trouble(standing, "%zu numbers of %s have no bound", beside->courses[side].open,
+                             labels[side]);
 }
 
 /* --- In words --- */
@@ -55,6 +59,8 @@ static void add_weight(const struct beside *beside, struct str *out)
                "explains, the first in row %" PRId64,
                weight->name, difference->beyond, weight->rows * weight->width,
                beside->tensors[beside->weight]->type->name, difference->row);
+    if (difference->whose >= 0)
+        str_printf(out, ", which is the model's row %" PRId64, difference->whose);
     if (weight->heads)
         str_printf(out, ", head %" PRId64 " of %" PRId64, difference->row / beside->form.size, weight->heads);
 }
@@ -79,15 +85,16 @@ static size_t first_wrong(const struct beside *beside)
 static void add_file_fault(const struct beside_report *report, struct str *out)
 {
     const struct beside *beside = report->beside;
-    str_add(out, "they part ");
     if (beside->weight < beside->n_weights) {
+        str_add(out, "they part ");
         add_weight(beside, out);
         str_add(out, beside->n_settings ? "; " : "");
     } else if (beside->courses[1].fault.found) {
+        str_add(out, "they part ");
         add_layer(beside, beside->points.items[beside->courses[1].fault.point].layer, out);
         str_add(out, ", as ");
     } else {
-        str_add(out, "where it does not show, as ");
+        str_add(out, "the file is not the model's: ");
     }
     if (beside->n_settings)
         add_setting(beside, out);
@@ -115,6 +122,9 @@ static void add_said(const struct beside_report *report, struct str *out)
     case BESIDE_FORMAT:
         str_add(out, "they part by the format of the file alone");
         break;
+    case BESIDE_UNKNOWN:
+        str_add(out, "whether they part is not known");
+        break;
     case BESIDE_ROUNDING:
         str_add(out, "nothing but rounding is between them");
     }
@@ -125,9 +135,11 @@ static void add_tokens(const struct beside *beside, struct str *out)
     if (beside->parted)
         str_printf(out, "Their tokens part at step %zu: %" PRId64 " and %" PRId64 ".", beside->step,
                    beside->tokens[0][beside->step], beside->tokens[1][beside->step]);
-    else
+    else if (beside->count[0] && beside->count[1])
         str_printf(out, "They choose the same %zu tokens.",
                    beside->count[0] < beside->count[1] ? beside->count[0] : beside->count[1]);
+    else
+        str_add(out, "No tokens of both are known.");
 }
 
 static void add_answer(const struct beside_report *report, const char *between, struct str *out)
@@ -141,9 +153,10 @@ static void add_answer(const struct beside_report *report, const char *between, 
     add_tokens(beside, out);
     str_printf(
         out,
-        "%sEvidence: %zu steps judged at %zu values each, on both engines; %zu weights held against the "
-        "model's.",
-        between, beside->judged, beside->points.count, beside->n_weights);
+        "%sEvidence: %zu steps of %s and %zu of %s, each judged at %zu values; %zu weights held against "
+        "the model's.",
+        between, beside->judged[0], report->labels[0], beside->judged[1], report->labels[1],
+        beside->points.count, beside->n_weights);
     if (report->standing->troubles) {
         str_printf(out, "%sNot everything was judged: ", between);
         text_print(out, report->standing->reason, 0);
@@ -304,15 +317,20 @@ static void json_file(struct json *json, const struct beside *beside)
     json_end(json);
 }
 
+static void begin_json(struct json *json, const struct beside_report *report, struct str *out)
+{
+    struct str said;
+    str_init(&said);
+    add_answer(report, " ", &said);
+    output_answer(json, said.data, report->standing, report->settings, report->path, out);
+    str_release(&said);
+}
+
 void beside_write_json(const struct beside_report *report, struct str *out)
 {
     const struct beside *beside = report->beside;
     struct json json;
-    struct str answer;
-    str_init(&answer);
-    add_answer(report, " ", &answer);
-    output_answer(&json, answer.data, report->standing, report->settings, report->path, out);
-    str_release(&answer);
+    begin_json(&json, report, out);
     json_string(&json, "gguf", report->file);
     json_string(&json, "part_by", beside_word(beside->kind));
     if (beside->layer >= -1)

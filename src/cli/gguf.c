@@ -84,7 +84,7 @@ const struct command command_gguf = {
         "given by their numbers. 'assay decode --gguf' then runs both and says at which layer they part.\n",
     .examples = "  assay gguf llama.onnx -o llama.gguf\n"
                 "  assay gguf llama.onnx -o llama-q8.gguf --type q8_0\n"
-                "  assay decode llama.onnx --gguf llama-q8.gguf -e onnxruntime -e llama\n",
+                "  assay decode llama.onnx --gguf llama-q8.gguf -e onnxruntime -e llama-cpp\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),

@@ -251,26 +251,35 @@ static int feed_back(struct work *work, size_t step)
     return 0;
 }
 
-static int run_all(struct work *work)
+/* A step, and what is to be said of it. */
+static int make_step(void *context, size_t step)
 {
-    struct progress progress = {0};
+    struct work *work = context;
+    int status = run_step(work, step);
+    for (size_t e = 0; e < work->decode->engines && !status && is_judged_step(work, step); e++)
+        if (goes_on(work, e))
+            judge(work, e, step);
+    if (!status)
+        look_for_partings(work, step);
+    if (!status && step < work->options->steps)
+        status = feed_back(work, step);
+    return status;
+}
+
+int decode_steps(struct pool *pool, size_t steps, bool progress, int (*step)(void *context, size_t number),
+                 void *context)
+{
+    struct progress shown = {0};
     int status = 0;
-    if (work->options->progress)
-        progress_begin(&progress, "steps", work->options->steps + 1);
-    struct progress *outer = pool_show(work->panel->pool, &progress);
-    for (size_t step = 0; step <= work->options->steps && !status; step++) {
-        status = run_step(work, step);
-        for (size_t e = 0; e < work->decode->engines && !status && is_judged_step(work, step); e++)
-            if (goes_on(work, e))
-                judge(work, e, step);
-        if (!status)
-            look_for_partings(work, step);
-        if (!status && step < work->options->steps)
-            status = feed_back(work, step);
-        progress_step(&progress, step + 1);
+    if (progress)
+        progress_begin(&shown, "steps", steps + 1);
+    struct progress *outer = pool_show(pool, &shown);
+    for (size_t number = 0; number <= steps && !status; number++) {
+        status = step(context, number);
+        progress_step(&shown, number + 1);
     }
-    pool_show(work->panel->pool, outer);
-    progress_end(&progress);
+    pool_show(pool, outer);
+    progress_end(&shown);
     return status;
 }
 
@@ -304,7 +313,7 @@ int decode_run(struct decode *decode, const struct model *model, const char *tok
     work.runner = runner_new(panel, &(struct runner_options){.ahead = panel->count, .in_order = true});
     int status = begin(&work);
     if (!status)
-        status = run_all(&work);
+        status = decode_steps(panel->pool, options->steps, options->progress, make_step, &work);
     for (size_t e = 0; e < panel->count; e++) {
         if (work.states[e].inputs)
             values_free(work.states[e].inputs, decode->decoder.count);

@@ -63,6 +63,10 @@ struct decode {
     struct decode_pair *pairs; /* one for each engine; the first one's is PARTING_NONE */
 };
 
+/* Calls `step` for the prompt, which is step 0, and each of the steps behind it, until one fails. */
+int decode_steps(struct pool *pool, size_t steps, bool progress, int (*step)(void *context, size_t number),
+                 void *context);
+
 /* tokens, logits: as for decoder_find. Fails, and blames no engine, when the reference calls the inputs of a
  * step invalid. The model must outlive *decode; release it also after a failure. */
 int decode_run(struct decode *decode, const struct model *model, const char *tokens, const char *logits,

@@ -1,7 +1,7 @@
 #include "gguf/beside.h"
 
 #include "base/memory.h"
-#include "base/progress.h"
+#include "decode/decode.h"
 #include "engine/handover.h"
 #include "model/build.h"
 #include "model/edit.h"
@@ -31,7 +31,8 @@ const char *beside_word(enum beside_kind kind)
     static const char *const words[] = {[BESIDE_ROUNDING] = "rounding",
                                         [BESIDE_FORMAT] = "format",
                                         [BESIDE_FILE] = "file",
-                                        [BESIDE_FAULT] = "fault"};
+                                        [BESIDE_FAULT] = "fault",
+                                        [BESIDE_UNKNOWN] = "unknown"};
     return words[kind];
 }
 
@@ -282,11 +283,18 @@ static bool is_judged_step(const struct work *work, size_t step, bool parts)
     return step * judge / steps != (step - 1) * judge / steps;
 }
 
-static int run_step(struct work *work, size_t step)
+static int judge(struct work *work, size_t side, size_t step, const struct value *inputs)
 {
+    work->beside->judged[side]++;
+    return course_judge(&work->beside->courses[side], step, work->options->n_prompt + step, inputs,
+                        work->got[side], work->err);
+}
+
+static int run_step(void *context, size_t step)
+{
+    struct work *work = context;
     struct beside *beside = work->beside;
     struct value *inputs[SIDES] = {NULL};
-    size_t count = beside->form.decoder.count, rows = work->options->n_prompt + step;
     int status = 0;
     bool same = !beside->parted;
     for (size_t side = 0; side < SIDES && !status; side++) {
@@ -304,32 +312,14 @@ static int run_step(struct work *work, size_t step)
     }
     if (!status && both && same)
         compare(work);
-    bool judged = !status && is_judged_step(work, step, parts);
+    bool judged = is_judged_step(work, step, parts);
     for (size_t side = 0; side < SIDES && judged && !status; side++)
         if (beside->ended[side] == OUTCOME_OK)
-            status =
-                course_judge(&beside->courses[side], step, rows, inputs[side], work->got[side], work->err);
-    beside->judged += judged && !status;
+            status = judge(work, side, step, inputs[side]);
     for (size_t side = 0; side < SIDES; side++)
         if (inputs[side])
-            values_free(inputs[side], count);
+            values_free(inputs[side], beside->form.decoder.count);
     return status ? -1 : 0;
-}
-
-static int run_steps(struct work *work)
-{
-    struct progress progress = {0};
-    int status = 0;
-    if (work->options->progress)
-        progress_begin(&progress, "steps", work->options->steps + 1);
-    struct progress *outer = pool_show(work->panel->pool, &progress);
-    for (size_t step = 0; step <= work->options->steps && !status; step++) {
-        status = run_step(work, step);
-        progress_step(&progress, step + 1);
-    }
-    pool_show(work->panel->pool, outer);
-    progress_end(&progress);
-    return status;
 }
 
 /* --- What it comes to --- */
@@ -362,6 +352,8 @@ static void conclude(struct beside *beside)
         beside->kind = BESIDE_FILE;
     else if (wrong != INT_MAX)
         beside->kind = BESIDE_FAULT;
+    else if (!beside->judged[ONNX] || !beside->judged[GGUF])
+        beside->kind = BESIDE_UNKNOWN;
     else
         beside->kind = differ ? BESIDE_FORMAT : BESIDE_ROUNDING;
 }
@@ -385,7 +377,7 @@ int beside_run(struct beside *beside, const struct model *model, const struct pa
     arena_init(&beside->arena);
     int status = prepare(&work, model);
     if (!status)
-        status = run_steps(&work);
+        status = decode_steps(panel->pool, options->steps, options->progress, run_step, &work);
     if (!status)
         conclude(beside);
     course_release(&beside->courses[GGUF]); /* it borrows the next */

@@ -31,6 +31,7 @@ enum beside_kind {
     BESIDE_FORMAT,   /* the types of the file */
     BESIDE_FILE,     /* the file has other weights or settings than the model */
     BESIDE_FAULT,    /* an engine computes something else than its model says */
+    BESIDE_UNKNOWN,  /* not both could be judged */
 };
 const char *beside_word(enum beside_kind kind);
 
@@ -61,7 +62,7 @@ struct beside {
     struct beside_layer *layers;
     size_t count[2]; /* tokens chosen */
     int64_t *tokens[2];
-    size_t judged; /* steps */
+    size_t judged[2]; /* steps */
     bool parted;
     size_t step; /* at which they chose different tokens first */
     enum outcome ended[2];

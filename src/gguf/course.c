@@ -49,6 +49,7 @@ static void judge(struct course *course, size_t point, const struct bounded *exp
     bool first = is_first(course, point), blamed = false;
     for (size_t i = 0; i < got->count; i++) {
         double share = share_of(expected, i, tensor_get(got, i));
+        course->open += isinf(bounded_hard(expected, i)) != 0;
         if (!(share <= course->factors[point]))
             course->factors[point] = share;
         if (share <= 1 || !first)

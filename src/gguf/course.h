@@ -27,6 +27,7 @@ struct course {
     struct evaluator *evaluator;
     double *factors;           /* for each point the largest error in shares of its bound, over all steps */
     struct course_fault fault; /* of the first step, and there of the first point */
+    size_t open;               /* numbers that could not be judged */
     /* The values under way. */
     size_t step, rows;
     const struct tensor *values; /* one for each point */

@@ -65,9 +65,11 @@ static int list_linears(struct llama_form *form, const struct model_index *index
         enum dtype type;
         if (!read_linear(index, index->order[p], &linears[*count], &type))
             continue;
-        if (*count && type != form->type)
-            return error_set(err, ERROR_UNSUPPORTED, "weight %s is of another type than those before",
-                             linears[*count].weight);
+        if (type != DTYPE_FLOAT)
+            return error_set(err, ERROR_UNSUPPORTED,
+                             "weight %s is of %s, and only models of float32 are read: the reference cannot "
+                             "judge masks of infinities in narrower types",
+                             linears[*count].weight, dtype_name(type));
         form->type = type;
         ++*count;
     }

@@ -130,11 +130,8 @@ static int probe_run(struct probe *probe, const char *const *to, const size_t *c
     return status ? -1 : 0;
 }
 
-/* How much of the largest number what was evaluated may differ, which no rounding of constants explains. */
-static long double tolerance(const struct llama_form *form)
-{
-    return form->type == DTYPE_FLOAT ? 1e-5L : 2e-2L;
-}
+/* How far what was evaluated may be off: more than the rounding of constants to float32 explains. */
+static const long double tolerance = 1e-5L;
 
 static bool is_near(long double value, long double expected, long double share)
 {
@@ -184,7 +181,7 @@ static int prove_norm(const struct probe *probe, const struct tensor *weight, fl
 {
     const struct bounded *y = &probe->results[0];
     size_t width = weight->count, largest = 0;
-    long double squares = 0, c = tensor_get(&probe->given[0], 0), most = 0, share = tolerance(probe->form);
+    long double squares = 0, c = tensor_get(&probe->given[0], 0), most = 0, share = tolerance;
     for (size_t i = 0; i < width; i++) {
         long double x = tensor_get(&probe->given[0], width + i);
         largest = fabsl(tensor_get(weight, i)) > fabsl(tensor_get(weight, largest)) ? i : largest;
@@ -248,7 +245,7 @@ int llama_probe_sum(const struct llama_form *form, const struct model_index *ind
         status = probe_run(&probe, &sum, &a->count, 1, NULL, err);
     }
     for (size_t i = 0; !status && i < a->count; i++)
-        if (!is_near(probe.results[0].value[i], tensor_get(a, i) + tensor_get(b, i), tolerance(form)))
+        if (!is_near(probe.results[0].value[i], tensor_get(a, i) + tensor_get(b, i), tolerance))
             status = error_set(err, ERROR_UNSUPPORTED, "its results are not added to what it read");
     probe_release(&probe);
     return status ? -1 : 0;
@@ -259,7 +256,7 @@ static bool is_gated(const struct probe *probe, size_t gate)
     const struct tensor *g = &probe->given[gate], *u = &probe->given[!gate];
     for (size_t i = 0; i < g->count; i++) {
         long double x = tensor_get(g, i), expected = x / (1 + expl(-x)) * tensor_get(u, i);
-        if (!is_near(probe->results[0].value[i], expected, tolerance(probe->form)))
+        if (!is_near(probe->results[0].value[i], expected, tolerance))
             return false;
     }
     return true;
@@ -340,14 +337,13 @@ static int read_turn(struct llama_form *form, const struct bounded *keys, struct
     long double angle = atan2l(keys->value[a * n + b], keys->value[a * n + a]);
     if (!(angle > 0) || n < 4)
         return error_set(err, ERROR_UNSUPPORTED, "positions do not turn the elements of its keys");
-    form->base = roundest(expl(-logl(angle) * (long double)n / (long double)(n - 2)), tolerance(form) / 10);
+    form->base = roundest(expl(-logl(angle) * (long double)n / (long double)(n - 2)), tolerance / 10);
     for (int64_t pair = 0; pair < form->size / 2; pair++) {
         int64_t e[2];
         llama_pair(form, pair, e);
         const long double *row = keys->value + (size_t)e[0] * n;
         long double turned = llama_angle(form, 1, pair);
-        if (!is_near(row[e[0]], cosl(turned), tolerance(form)) ||
-            !is_near(row[e[1]], sinl(turned), tolerance(form)))
+        if (!is_near(row[e[0]], cosl(turned), tolerance) || !is_near(row[e[1]], sinl(turned), tolerance))
             return error_set(err, ERROR_UNSUPPORTED,
                              "positions do not turn pair %lld of its keys by a power of %g", (long long)pair,
                              (double)form->base);
@@ -433,7 +429,7 @@ static bool is_attention(const struct probe *probe)
     for (size_t at = 0; at < probe->rows * heads; at++) {
         attend(form, q, k, &probe->given[LLAMA_V], at / heads, at % heads, out);
         for (size_t i = 0; i < size; i++)
-            same &= is_near(probe->results[0].value[at * size + i], out[i], tolerance(form));
+            same &= is_near(probe->results[0].value[at * size + i], out[i], tolerance);
     }
     free(q);
     free(k);

@@ -97,6 +97,14 @@ int llama_weight_read(const struct model *model, const struct llama_weight *weig
     return error_set(err, ERROR_NOT_FOUND, "there is no initialiser %s", weight->initial);
 }
 
+/* Row `row` of the file, as the model has it. */
+static void own_row(const struct llama_form *form, const struct llama_weight *weight,
+                    const struct tensor *values, int64_t row, float *own)
+{
+    for (int64_t i = 0; i < weight->width; i++)
+        own[i] = (float)tensor_get(values, llama_place(form, weight, row, i));
+}
+
 /* --- Writing --- */
 
 static const struct block_type *type_for(const struct llama_weight *weight, const struct block_type *type)
@@ -121,7 +129,12 @@ static void describe(const struct llama_form *form, struct gguf_draft *draft)
     gguf_add_whole(draft, "llama.rope.dimension_count", (uint32_t)form->size);
     gguf_add_real(draft, "llama.rope.freq_base", form->base);
     gguf_add_whole(draft, "llama.vocab_size", (uint32_t)form->vocabulary);
-    gguf_add_text(draft, "tokenizer.ggml.model", "no_vocab"); /* tokens are given by their numbers */
+    /* Tokens are given by their numbers. The key is in two parts, as its middle is also an engine's name,
+     * which stands nowhere in this code (tools/check-layers). */
+    gguf_add_text(draft,
+                  "tokenizer.g"
+                  "gml.model",
+                  "no_vocab");
 }
 
 static int write_weight(const struct model *model, const struct llama_form *form,
@@ -135,8 +148,7 @@ static int write_weight(const struct model *model, const struct llama_form *form
     float *row = memory_zeroed(width, sizeof *row);
     uint8_t *data = memory_zeroed((size_t)weight->rows, bytes);
     for (int64_t r = 0; r < weight->rows; r++) {
-        for (int64_t i = 0; i < weight->width; i++)
-            row[i] = (float)tensor_get(&tensor, llama_place(form, weight, r, i));
+        own_row(form, weight, &tensor, r, row);
         block_type_write(type, row, width, data + (size_t)r * bytes);
     }
     gguf_write_data(data, (size_t)weight->rows * bytes, stream);
@@ -261,10 +273,24 @@ static void compare_row(struct llama_difference *difference, const struct gguf_t
         difference->share = fmaxf(difference->share, step > 0 ? gap / step : INFINITY);
         if (gap <= step)
             continue;
-        if (difference->beyond++ == 0) {
+        if (difference->beyond++ == 0)
             difference->row = row;
-            difference->column = (int64_t)i;
-        }
+    }
+}
+
+/* Which of the model's rows the first wrong one of the file is: converters put rows into another order. */
+static void find_row(struct llama_difference *difference, const struct llama_form *form,
+                     const struct llama_weight *weight, const struct gguf_tensor *tensor,
+                     const struct tensor *values, float *kept, float *own)
+{
+    const uint8_t *from = read_row(tensor, difference->row, kept);
+    difference->whose = -1;
+    for (int64_t r = 0; r < weight->rows && difference->whose < 0; r++) {
+        struct llama_difference other = {0};
+        own_row(form, weight, values, r, own);
+        compare_row(&other, tensor, from, kept, own, r);
+        if (!other.beyond)
+            difference->whose = r;
     }
 }
 
@@ -280,10 +306,11 @@ int llama_file_compare(const struct model *model, const struct llama_form *form,
     float *own = memory_zeroed((size_t)weight->width, sizeof *own);
     for (int64_t r = 0; r < weight->rows; r++) {
         const uint8_t *from = read_row(tensor, r, kept);
-        for (int64_t i = 0; i < weight->width; i++)
-            own[i] = (float)tensor_get(&values, llama_place(form, weight, r, i));
+        own_row(form, weight, &values, r, own);
         compare_row(difference, tensor, from, kept, own, r);
     }
+    if (difference->beyond)
+        find_row(difference, form, weight, tensor, &values, kept, own);
     free(kept);
     free(own);
     tensor_release(&values);

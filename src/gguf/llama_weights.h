@@ -52,7 +52,8 @@ struct llama_difference {
     size_t beyond; /* numbers that differ by more than the file's type explains */
     float largest; /* difference */
     float share;   /* the largest difference in what the type explains; infinite where that is nothing */
-    int64_t row, column; /* of the first number that differs by more, in the file's tensor */
+    int64_t row;   /* of the file's tensor: the first with a number that differs by more */
+    int64_t whose; /* the row of the model's that it is instead; -1: it is none of them */
 };
 int llama_file_compare(const struct model *model, const struct llama_form *form,
                        const struct llama_weight *weight, const struct gguf_tensor *tensor,

@@ -18,11 +18,10 @@ enum { MOST_TOKENS = 8192, MOST_ROW = 1 << 24 };
 struct llama {
     struct api api;
     int threads;
-    int keys; /* the type of the cache */
     struct llama_model *model;
     size_t n_wanted;
     char **wanted;
-    struct str said; /* the last error that the library told */
+    struct str said; /* the first error that the library told of this request */
 };
 
 /* What it says of errors, which becomes the message; all else goes to stderr. */
@@ -30,9 +29,8 @@ static void hear(int level, const char *text, void *data)
 {
     struct llama *llama = data;
     fputs(text, stderr);
-    if (level != LOG_ERROR)
+    if (level != LOG_ERROR || llama->said.length)
         return;
-    str_clear(&llama->said);
     str_append(&llama->said, text, strcspn(text, "\n"));
 }
 
@@ -63,19 +61,18 @@ static int open_release(struct adapter_call *call, struct llama *llama, const ch
 static int start(struct adapter_call *call, void **engine, struct str *version)
 {
     const char *path = getenv("ASSAY_LIBRARY"), *slash = path ? strrchr(path, '/') : NULL;
-    int threads = adapter_number(call, "threads", 1, 256), cache = adapter_choice(call, "cache");
+    int threads = adapter_number(call, "threads", 1, 256);
     char folder[4096];
-    if (threads < 0 || cache < 0)
+    if (threads < 0)
         return -1;
     if (!slash)
         return adapter_fail(call, ADAPTER_FAILED,
-                            "no release of llama is here: 'assay fetch llama' brings one");
+                            "no release of llama.cpp is here: 'assay fetch llama-cpp' brings one");
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
     struct llama *llama = calloc(1, sizeof *llama);
     if (!llama)
         return adapter_fail(call, ADAPTER_FAILED, "no memory");
     llama->threads = threads;
-    llama->keys = cache == 0 ? TYPE_FLOAT32 : TYPE_FLOAT16;
     str_init(&llama->said);
     *engine = llama;
     if (open_release(call, llama, folder, version))
@@ -219,8 +216,8 @@ static int decode(struct llama *llama, const struct tensor *tokens, struct gathe
     settings.s.context = settings.s.batch = settings.s.part = count;
     settings.s.outputs_each = count;
     settings.s.threads = settings.s.threads_batch = llama->threads;
-    settings.s.flash = FLASH_OFF; /* which computes in float16 */
-    settings.s.keys = settings.s.values = llama->keys;
+    settings.s.flash = FLASH_OFF; /* which rounds keys and values to float16 */
+    settings.s.keys = settings.s.values = TYPE_FLOAT32;
     settings.s.watch = watch;
     settings.s.watch_data = gathering;
     struct llama_context *context = llama->api.llama_init_from_model(llama->model, settings);
@@ -276,10 +273,6 @@ static void stop(void *engine)
 }
 
 static struct adapter_knob knobs[] = {
-    {.name = "cache",
-     .values = "f32|f16",
-     .value = "f32",
-     .help = "the type of keys and values that are kept"},
     {.name = "threads", .values = "1..256", .value = "1", .help = "number of threads", .kind = KNOB_SCHEDULE},
     {0},
 };
@@ -287,7 +280,7 @@ static struct adapter_knob knobs[] = {
 int main(int argc, char **argv)
 {
     static const char *const operators[] = {NULL};
-    struct adapter adapter = {.name = "llama",
+    struct adapter adapter = {.name = "llama-cpp",
                               .knobs = knobs,
                               .operators = operators,
                               .start = start,
