@@ -119,3 +119,37 @@ plain_files()
     mkdir "$to"
     (cd "$from" && find . -type f "$@" -print0) | tar -C "$from" --null --files-from=- -cf - | tar -C "$to" -xf -
 }
+
+# llama_release NAME VERSION PATTERN...: llama.cpp's libraries of these names, as the package @node-llama-cpp/linux-x64 of that version brings
+# them, in $data/NAME/VERSION.
+llama_release()
+{
+    local name=$1 version=$2 folder=$data/$1/$2 package=@node-llama-cpp/linux-x64 start=$SECONDS
+    shift 2
+    [ ! -f "$folder/package.json" ] || return 0
+    [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "'$version' is not a release; say e.g. 3.22.1" || return
+    new_scratch
+    if ! (cd "$scratch" && with_progress "$package $version" . log pack "$package" "$version"); then
+        without_hosts <"$scratch/log" >&2
+        fail "npm has no $package@$version, or is out of reach; 'tools/fetch $name --available' lists them"
+        return
+    fi
+    "$tools/take-files" "$scratch/node-llama-cpp-linux-x64-$version.tgz" "$scratch/taken" 'package\.json' 'LICENSE' \
+        'bins/linux-x64/_nlcBuildMetadata\.json' "${@/#/bins/linux-x64/}" 2>"$scratch/log" ||
+        fail "$package@$version has no $name: $(head -n 1 "$scratch/log")" || return
+    mv "$scratch/taken/bins/linux-x64"/* "$scratch/taken"
+    rm -r "$scratch/taken/bins"
+    mkdir -p "$data/$name"
+    mv "$scratch/taken" "$folder"
+    say "$name $version is in $folder; downloaded in $((SECONDS - start)) s"
+}
+
+# llama_list NAME: which of them are here.
+llama_list()
+{
+    local package
+    echo "data folder: $data"
+    for package in $(ls -d "$data/$1"/*/package.json 2>/dev/null | sort -V); do
+        echo "release:     $(basename "${package%/package.json}")"
+    done
+}

@@ -167,7 +167,7 @@ static int run(void *raw, const struct cli_list *words, struct error *err)
         return -1;
     int status = prepare(&work, words->items[0], err);
     if (!status)
-        status = session_open(&work.session, &work.settings->common, 1, true, err);
+        status = session_open(&work.session, &work.settings->common, 1, !work.settings->gguf, err);
     if (!status && work.settings->gguf)
         status = run_beside(&work, words->items[0], err);
     else if (!status)
