@@ -75,10 +75,11 @@ static int list_linears(struct llama_form *form, const struct model_index *index
     }
     form->n_layers = form->decoder.layers;
     if (!form->n_layers || *count != form->n_layers * LLAMA_PARTS + 1)
-        return error_set(err, ERROR_UNSUPPORTED,
-                         "the model has %zu products by a constant matrix of floating-point type; with "
-                         "%zu layers one like llama has %zu, seven in each layer and the last",
-                         *count, form->n_layers, form->n_layers * LLAMA_PARTS + 1);
+        return error_set(
+            err, ERROR_UNSUPPORTED,
+            "of its nodes %zu are products by a constant matrix of floating-point type; llama with as many "
+            "layers (%zu) has %zu, seven in each and the last",
+            *count, form->n_layers, form->n_layers * LLAMA_PARTS + 1);
     return 0;
 }
 
