@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "decode/decode.h"
 #include "engine/handover.h"
+#include "engine/views.h"
 #include "model/build.h"
 #include "model/edit.h"
 
@@ -20,7 +21,7 @@ struct work {
     struct model *exposed, *kept; /* with all points as outputs; with the file's weights */
     struct handover handover;     /* of the exposed model */
     char *path;                   /* of the file */
-    struct pool_view *view;
+    struct view *view;
     const char **values, **names; /* of all points */
     struct tensor *got[SIDES];    /* at all points, at this step */
     struct error *err;
@@ -364,7 +365,7 @@ static void close_work(struct work *work)
         if (work->got[side])
             forget(work, side);
     handover_close(&work->handover);
-    pool_view_close(work->view);
+    view_close(work->view);
     free(work->path);
     model_free(work->exposed);
 }
