@@ -226,8 +226,8 @@ const struct command command_decode = {
         "\n"
         "With --gguf the second engine runs a GGUF file of the same model. Told is at which layer the two\n"
         "part, and why: the file has other weights or settings than the model; an engine computes something\n"
-        "else than what it was given says; or, where all of that is right, the format of the file, which\n"
-        "keeps fewer bits of the weights and of what they multiply; or rounding.\n",
+        "else than what it was given says; or, where all of that is right, fewer bits as above; the format\n"
+        "of the file, which keeps fewer bits of weights and of what they multiply; or rounding.\n",
     .examples = "  assay decode llama.onnx -e onnxruntime@1.30.0 -e onnxruntime@1.23.2\n"
                 "  assay decode llama.onnx -e onnxruntime -e onnxruntime:opt=none --steps 100 --judge 5\n"
                 "  assay decode gpt2.onnx -e onnxruntime --prompt 464,3290,318 --format json -o decode.json\n"

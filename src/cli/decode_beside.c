@@ -122,6 +122,9 @@ static void add_said(const struct beside_report *report, struct str *out)
     case BESIDE_FORMAT:
         str_add(out, "they part by the format of the file alone");
         break;
+    case BESIDE_LOWERED:
+        str_printf(out, "they part by fewer bits, in which %s computes", report->labels[0]);
+        break;
     case BESIDE_UNKNOWN:
         str_add(out, "whether they part is not known");
         break;
@@ -157,6 +160,9 @@ static void add_answer(const struct beside_report *report, const char *between, 
         "the model's.",
         between, beside->judged[0], report->labels[0], beside->judged[1], report->labels[1],
         beside->points.count, beside->n_weights);
+    if (beside->lowering)
+        str_printf(out, "%sComputed in fewer bits than its type has by %s: %s.", between, report->labels[0],
+                   beside->lowering);
     if (report->standing->troubles) {
         str_printf(out, "%sNot everything was judged: ", between);
         text_print(out, report->standing->reason, 0);

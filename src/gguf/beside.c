@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "decode/decode.h"
 #include "engine/handover.h"
+#include "engine/settings.h"
 #include "engine/views.h"
 #include "model/build.h"
 #include "model/edit.h"
@@ -29,11 +30,9 @@ struct work {
 
 const char *beside_word(enum beside_kind kind)
 {
-    static const char *const words[] = {[BESIDE_ROUNDING] = "rounding",
-                                        [BESIDE_FORMAT] = "format",
-                                        [BESIDE_FILE] = "file",
-                                        [BESIDE_FAULT] = "fault",
-                                        [BESIDE_UNKNOWN] = "unknown"};
+    static const char *const words[] = {
+        [BESIDE_ROUNDING] = "rounding", [BESIDE_FORMAT] = "format", [BESIDE_LOWERED] = "fewer bits",
+        [BESIDE_FILE] = "file",         [BESIDE_FAULT] = "fault",   [BESIDE_UNKNOWN] = "unknown"};
     return words[kind];
 }
 
@@ -122,6 +121,23 @@ static int show_file(struct work *work)
     return 0;
 }
 
+/* An engine that computes products with dequantised weights in fewer bits, and says so, is held to that. */
+static int open_courses(struct work *work, const struct model *model)
+{
+    struct beside *beside = work->beside;
+    const struct lowering *lowering = settings_lowering(panel_engine(work->panel, ONNX));
+    if (lowering && beside->form.levels)
+        beside->lowering = arena_strdup(&beside->arena, lowering->words);
+    for (size_t side = 0; side < SIDES; side++)
+        beside->courses[side] =
+            (struct course){.form = &beside->form, .points = &beside->points, .rounds = side == GGUF};
+    beside->courses[ONNX].lowers = beside->lowering != NULL;
+    return course_init(&beside->courses[ONNX], model, &beside->arena, work->err) ||
+                   course_init(&beside->courses[GGUF], work->kept, &beside->arena, work->err)
+               ? -1
+               : 0;
+}
+
 static int prepare(struct work *work, const struct model *model)
 {
     struct beside *beside = work->beside;
@@ -147,12 +163,7 @@ static int prepare(struct work *work, const struct model *model)
     }
     if (make_kept(work, model) || make_exposed(work, model) || show_file(work))
         return -1;
-    return course_init(&beside->courses[ONNX], model, &beside->form, &beside->points, false, &beside->arena,
-                       work->err) ||
-                   course_init(&beside->courses[GGUF], work->kept, &beside->form, &beside->points, true,
-                               &beside->arena, work->err)
-               ? -1
-               : 0;
+    return open_courses(work, model);
 }
 
 /* --- A step --- */
@@ -355,6 +366,8 @@ static void conclude(struct beside *beside)
         beside->kind = BESIDE_FAULT;
     else if (!beside->judged[ONNX] || !beside->judged[GGUF])
         beside->kind = BESIDE_UNKNOWN;
+    else if (beside->lowering)
+        beside->kind = BESIDE_LOWERED;
     else
         beside->kind = differ ? BESIDE_FORMAT : BESIDE_ROUNDING;
 }

@@ -29,6 +29,8 @@ struct beside_options {
 enum beside_kind {
     BESIDE_ROUNDING, /* nothing but rounding is between them */
     BESIDE_FORMAT,   /* the types of the file */
+    BESIDE_LOWERED,  /* the model's engine computes in fewer bits than its types have, as it says of its
+                        setting;  the types of the file may come on top */
     BESIDE_FILE,     /* the file has other weights or settings than the model */
     BESIDE_FAULT,    /* an engine computes something else than its model says */
     BESIDE_UNKNOWN,  /* not both could be judged */
@@ -62,7 +64,8 @@ struct beside {
     struct beside_layer *layers;
     size_t count[2]; /* tokens chosen */
     int64_t *tokens[2];
-    size_t judged[2]; /* steps */
+    size_t judged[2];     /* steps */
+    const char *lowering; /* what the model's engine computes in fewer bits how; NULL: nothing */
     bool parted;
     size_t step; /* at which they chose different tokens first */
     enum outcome ended[2];

@@ -81,20 +81,33 @@ static void allow_turning(const struct course *course, const struct point *point
         }
 }
 
-static int allow_rounding(const struct point *point, struct bounded *value, struct error *err)
+/* To one of 255 steps of the largest of `block` numbers. */
+static int allow_steps(const struct point *point, struct bounded *value, size_t block, struct error *err)
 {
-    if (point->read != PRECISION_INT8) {
-        bounded_in_precision(value, point->read);
-        return 0;
-    }
     struct bounded rounded;
     bounded_init(&rounded);
-    if (bounded_in_steps(&rounded, value, (size_t)point->width, BLOCK, err)) {
+    if (bounded_in_steps(&rounded, value, (size_t)point->width, block, err)) {
         bounded_release(&rounded);
         return -1;
     }
     bounded_release(value);
     *value = rounded;
+    return 0;
+}
+
+/* What the next operators are allowed to make of the value before they read it. */
+static int allow(const struct course *course, const struct point *point, struct bounded *value,
+                 struct error *err)
+{
+    if (course->lowers && point->multiplied)
+        return allow_steps(point, value, (size_t)point->width, err);
+    if (!course->rounds)
+        return 0;
+    if (point->heads)
+        allow_turning(course, point, value);
+    if (point->read == PRECISION_INT8)
+        return allow_steps(point, value, BLOCK, err);
+    bounded_in_precision(value, point->read);
     return 0;
 }
 
@@ -112,17 +125,13 @@ static int give(void *context, const char *name, struct bounded *value, struct e
     for (size_t i = 0; i < got->count; i++)
         bounded_set(value, i, tensor_get(got, i), 0, 0);
     const struct point *point = &course->points->items[number];
-    if (course->rounds && point->heads)
-        allow_turning(course, point, value);
-    return course->rounds ? allow_rounding(point, value, err) : 0;
+    return allow(course, point, value, err);
 }
 
-int course_init(struct course *course, const struct model *model, const struct llama_form *form,
-                const struct points *points, bool rounds, struct arena *arena, struct error *err)
+int course_init(struct course *course, const struct model *model, struct arena *arena, struct error *err)
 {
     struct evaluate_options options = {.given = give, .context = course};
-    *course = (struct course){.form = form, .points = points, .rounds = rounds};
-    course->factors = arena_array(arena, points->count, sizeof *course->factors);
+    course->factors = arena_array(arena, course->points->count, sizeof *course->factors);
     return evaluator_new(&course->evaluator, model, &options, err);
 }
 

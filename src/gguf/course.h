@@ -24,6 +24,8 @@ struct course {
     const struct llama_form *form;
     const struct points *points;
     bool rounds; /* it is llama.cpp: it rounds and turns as above */
+    bool lowers; /* it says that it rounds what is multiplied with dequantised weights to eight bits, in
+                    blocks of its own choice: to one of 255 steps of the largest number of a row at most */
     struct evaluator *evaluator;
     double *factors;           /* for each point the largest error in shares of its bound, over all steps */
     struct course_fault fault; /* of the first step, and there of the first point */
@@ -34,10 +36,9 @@ struct course {
     struct error *err;
 };
 
-/* The model has the weights that the engine has. The factors are in the arena. Release it also after a
- * failure; what was found stays. */
-int course_init(struct course *course, const struct model *model, const struct llama_form *form,
-                const struct points *points, bool rounds, struct arena *arena, struct error *err);
+/* Members up to `lowers` are set, the points are known by now. The model has the weights that the engine
+ * has. The factors are in the arena. Release it also after a failure; what was found stays. */
+int course_init(struct course *course, const struct model *model, struct arena *arena, struct error *err);
 void course_release(struct course *course);
 
 /* Judges the values of one step: one tensor for each point, on the model's inputs. */

@@ -9,19 +9,32 @@
 
 enum { DEFAULT_CONTEXT = 2048 };
 
-/* The dimensions of an initialiser of rank 2 with elements of a type that weights have; NULL: it is none. */
-static const int64_t *matrix_dims(const struct model_index *index, const char *name, enum dtype *type)
+/* The initialiser of that name; NULL: there is none. */
+static const Onnx__TensorProto *initializer_of(const struct model_index *index, const char *name)
 {
     const struct index_value *value = model_index_find(index, name);
     const Onnx__GraphProto *graph = index->model->graph;
-    if (!value || value->source != SOURCE_INITIALIZER || value->number >= graph->n_initializer)
+    bool is = value && value->source == SOURCE_INITIALIZER && value->number < graph->n_initializer;
+    return is ? graph->initializer[value->number] : NULL;
+}
+
+/* The dimensions of a constant of rank 2 with elements of a type that weights have: an initialiser, or what
+ * is made of one that holds levels, by a scale that is one, too. NULL: it is neither. */
+static const int64_t *matrix_dims(const struct model_index *index, const char *name, enum dtype *type)
+{
+    const struct index_value *value = model_index_find(index, name);
+    const Onnx__TensorProto *tensor = initializer_of(index, name), *numbers = tensor;
+    if (value && value->source == SOURCE_NODE) {
+        const Onnx__NodeProto *node = index->model->graph->node[value->number];
+        bool levels = op_has(node, OP_DEQUANTIZES) && node->n_input >= 2;
+        tensor = levels ? initializer_of(index, node->input[0]) : NULL;
+        numbers = levels ? initializer_of(index, node->input[1]) : NULL;
+        if (levels && node->n_input > 2 && *node->input[2] && !initializer_of(index, node->input[2]))
+            return NULL;
+    }
+    if (!tensor || !numbers || tensor->n_dims != 2 || !dtype_in((enum dtype)numbers->data_type, DTYPES_FLOAT))
         return NULL;
-    const Onnx__TensorProto *tensor = graph->initializer[value->number];
-    bool known = tensor->data_type == DTYPE_FLOAT || tensor->data_type == DTYPE_FLOAT16 ||
-                 tensor->data_type == DTYPE_BFLOAT16;
-    if (!known || tensor->n_dims != 2)
-        return NULL;
-    *type = (enum dtype)tensor->data_type;
+    *type = (enum dtype)numbers->data_type;
     return tensor->dims;
 }
 
@@ -71,6 +84,7 @@ static int list_linears(struct llama_form *form, const struct model_index *index
                              "judge masks of infinities in narrower types",
                              linears[*count].weight, dtype_name(type));
         form->type = type;
+        form->levels |= !initializer_of(index, linears[*count].weight);
         ++*count;
     }
     form->n_layers = form->decoder.layers;

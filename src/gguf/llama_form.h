@@ -17,7 +17,8 @@
 /* A product by a constant matrix. */
 struct llama_linear {
     const char *input, *output; /* values of the graph */
-    const char *weight;         /* an initialiser [rows, columns], or [columns, rows] */
+    const char *weight;         /* a constant [rows, columns], or [columns, rows]: an initialiser, or
+                                   what a node makes of one */
     bool turned;                /* it is [columns, rows] */
     int64_t rows, columns;      /* of what is multiplied, and of the result */
 };
@@ -35,6 +36,7 @@ struct llama_form {
     struct arena arena;
     struct decoder decoder;
     enum dtype type; /* of all weights */
+    bool levels;     /* some weights are made of levels by a node */
     int64_t hidden, heads, kv_heads, size, inner, vocabulary, context;
     float epsilon, base; /* of the norms; of the angles */
     bool halves;         /* pairs are an element and the one half a head further; else two that follow */

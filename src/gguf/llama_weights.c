@@ -2,6 +2,8 @@
 
 #include "base/folder.h"
 #include "base/memory.h"
+#include "eval/evaluate.h"
+#include "model/build.h"
 #include "model/edit.h"
 
 #include <inttypes.h>
@@ -87,14 +89,46 @@ size_t llama_place(const struct llama_form *form, const struct llama_weight *wei
     return (size_t)(weight->across ? i * weight->rows + own : own * weight->width + i);
 }
 
+/* What a node makes of initialisers alone. */
+static int evaluate_constant(const struct model *model, const char *name, struct tensor *tensor,
+                             struct error *err)
+{
+    struct model_index index;
+    struct model *part = NULL;
+    struct evaluator *evaluator = NULL;
+    struct bounded *results = NULL;
+    size_t count = 0;
+    int status = model_index_init(&index, model, err) ||
+                 model_cut_between(&part, &index, NULL, 0, &name, 1, NULL, err) ||
+                 evaluator_new(&evaluator, part, &(struct evaluate_options){.round = true}, err) ||
+                 evaluator_run(evaluator, NULL, 0, NULL, 0, &results, &count, err) ||
+                 bounded_to_tensor(&results[0], tensor, err);
+    for (size_t i = 0; i < count; i++)
+        bounded_release(&results[i]);
+    free(results);
+    evaluator_free(evaluator);
+    model_free(part);
+    model_index_release(&index);
+    return status ? -1 : 0;
+}
+
+/* The number of the weight's initialiser; n_initializer: a node makes it. */
+static size_t find_initializer(const struct model *model, const struct llama_weight *weight)
+{
+    const Onnx__GraphProto *graph = model->graph;
+    size_t i = 0;
+    while (i < graph->n_initializer && !text_equal(graph->initializer[i]->name, weight->initial))
+        i++;
+    return i;
+}
+
 int llama_weight_read(const struct model *model, const struct llama_weight *weight, struct tensor *tensor,
                       struct error *err)
 {
-    const Onnx__GraphProto *graph = model->graph;
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        if (text_equal(graph->initializer[i]->name, weight->initial))
-            return model_weight(model, i, tensor, err);
-    return error_set(err, ERROR_NOT_FOUND, "there is no initialiser %s", weight->initial);
+    size_t number = find_initializer(model, weight);
+    if (number < model->graph->n_initializer)
+        return model_weight(model, number, tensor, err);
+    return evaluate_constant(model, weight->initial, tensor, err);
 }
 
 /* Row `row` of the file, as the model has it. */
@@ -241,6 +275,18 @@ static const uint8_t *read_row(const struct gguf_tensor *tensor, int64_t row, fl
     return from;
 }
 
+/* The users of what a node makes get an initialiser in its place. */
+static int replace(struct model *model, const struct llama_weight *weight, const struct tensor *values,
+                   struct error *err)
+{
+    if (find_initializer(model, weight) < model->graph->n_initializer)
+        return model_replace_initializer(model, weight->initial, values, err);
+    const char *kept = arena_printf(&model->arena, "%s of the file", weight->initial);
+    model_add_initializer(model, kept, values);
+    graph_redirect(&model->arena, model->graph, weight->initial, kept);
+    return 0;
+}
+
 int llama_file_put(struct model *model, const struct llama_form *form, const struct llama_weight *weight,
                    const struct gguf_tensor *tensor, struct error *err)
 {
@@ -253,7 +299,7 @@ int llama_file_put(struct model *model, const struct llama_form *form, const str
         for (int64_t i = 0; i < weight->width; i++)
             tensor_set(&values, llama_place(form, weight, r, i), (long double)row[i]);
     }
-    int status = model_replace_initializer(model, weight->initial, &values, err);
+    int status = replace(model, weight, &values, err);
     free(row);
     tensor_release(&values);
     return status;

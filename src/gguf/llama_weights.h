@@ -10,7 +10,7 @@
 
 struct llama_weight {
     const char *name;    /* in the file: "blk.3.attn_q.weight" */
-    const char *initial; /* the initialiser */
+    const char *initial; /* the constant: an initialiser, or what a node makes of one */
     int layer;           /* -1: before all layers, or n_layers: behind them */
     int64_t width, rows; /* of the file's tensor: numbers in a row, and rows; a vector has one */
     bool vector;
@@ -27,7 +27,7 @@ int64_t llama_row(const struct llama_form *form, const struct llama_weight *weig
 /* Where element i of row `row` of the file lies in the initialiser. */
 size_t llama_place(const struct llama_form *form, const struct llama_weight *weight, int64_t row, int64_t i);
 
-/* The initialiser of a weight; the caller releases it. */
+/* The constant of a weight; the caller releases it. */
 int llama_weight_read(const struct model *model, const struct llama_weight *weight, struct tensor *tensor,
                       struct error *err);
 
@@ -42,7 +42,7 @@ int llama_file_tensors(const struct gguf_file *file, const struct llama_form *fo
                        const struct llama_weight *weights, size_t count, const struct gguf_tensor **tensors,
                        struct error *err);
 
-/* Puts the numbers of a file into the initialisers of a model. */
+/* Puts the numbers of a file in the place of the model's constant. */
 int llama_file_put(struct model *model, const struct llama_form *form, const struct llama_weight *weight,
                    const struct gguf_tensor *tensor, struct error *err);
 

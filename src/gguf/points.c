@@ -32,25 +32,31 @@ static struct point *add(struct maker *maker, int layer, const char *value, cons
     return point;
 }
 
+/* What these products read. */
+static void add_read(struct maker *maker, int layer, const char *value, const char *name,
+                     const struct llama_linear *linears, size_t count)
+{
+    struct point *point = add(maker, layer, value, name, linears->rows);
+    point->multiplied = true;
+    point->read = rounding_of(maker, linears, count);
+}
+
 static void add_layer(struct maker *maker, int number)
 {
     const struct llama_form *form = maker->form;
     const struct llama_layer *layer = &form->layers[number];
     const struct llama_linear *p = layer->parts;
-    add(maker, number, p[LLAMA_Q].input, "attn_norm", form->hidden)->read = rounding_of(maker, p, 3);
+    add_read(maker, number, p[LLAMA_Q].input, "attn_norm", p, 3);
     add(maker, number, p[LLAMA_Q].output, "Qcur", p[LLAMA_Q].columns)->heads = form->heads;
     add(maker, number, p[LLAMA_K].output, "Kcur", p[LLAMA_K].columns)->heads = form->kv_heads;
     add(maker, number, p[LLAMA_V].output, "Vcur", p[LLAMA_V].columns);
-    add(maker, number, p[LLAMA_O].input, "kqv_out", p[LLAMA_O].rows)->read =
-        rounding_of(maker, p + LLAMA_O, 1);
+    add_read(maker, number, p[LLAMA_O].input, "kqv_out", p + LLAMA_O, 1);
     add(maker, number, p[LLAMA_O].output, "attn_out", form->hidden);
     add(maker, number, layer->attn_sum, "ffn_inp", form->hidden);
-    add(maker, number, p[LLAMA_GATE].input, "ffn_norm", form->hidden)->read =
-        rounding_of(maker, p + LLAMA_GATE, 2);
+    add_read(maker, number, p[LLAMA_GATE].input, "ffn_norm", p + LLAMA_GATE, 2);
     add(maker, number, p[LLAMA_GATE].output, "ffn_gate", form->inner);
     add(maker, number, p[LLAMA_UP].output, "ffn_up", form->inner);
-    add(maker, number, p[LLAMA_DOWN].input, "ffn_swiglu", form->inner)->read =
-        rounding_of(maker, p + LLAMA_DOWN, 1);
+    add_read(maker, number, p[LLAMA_DOWN].input, "ffn_swiglu", p + LLAMA_DOWN, 1);
     add(maker, number, p[LLAMA_DOWN].output, "ffn_out", form->hidden);
     add(maker, number, layer->ffn_sum, "l_out", form->hidden);
 }
@@ -66,8 +72,7 @@ void points_init(struct points *points, const struct llama_form *form, const str
     add(&maker, -1, form->embedded, "embd", form->hidden);
     for (int l = 0; l < behind; l++)
         add_layer(&maker, l);
-    add(&maker, behind, form->head.input, "result_norm", form->hidden)->read =
-        rounding_of(&maker, &form->head, 1);
+    add_read(&maker, behind, form->head.input, "result_norm", &form->head, 1);
     points->logits = points->count;
     add(&maker, behind, form->head.output, "result_output", form->vocabulary);
 }

@@ -14,6 +14,7 @@ struct point {
     int layer;           /* -1: before all; n_layers: behind them */
     int64_t width;       /* numbers of a position */
     int64_t heads;       /* queries and keys: they are turned next, and llama.cpp has them in another order */
+    bool multiplied;     /* by weights */
     enum precision read; /* how llama.cpp rounds it before it multiplies it by weights */
 };
 

@@ -5,7 +5,7 @@ assay gguf llama-23-float32.onnx -o q8.gguf --type q8_0
 assay gguf llama-17-float32.onnx -o f32.gguf
 assay gguf llama-17-float32.onnx
 assay gguf gpt2-17-float16.onnx -o x.gguf
-assay gguf llama-21-int4.onnx -o x.gguf
+assay gguf llama-21-int4.onnx -o int4.gguf
 # Another graph around one product.
 model plain.onnx <<'END'
 <ir_version: 8, opset_import: ["" : 17]>
