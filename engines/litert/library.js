@@ -12,6 +12,7 @@ const vm = require('vm');
 const { createRequire } = require('module');
 const { pathToFileURL } = require('url');
 
+const STDERR = 2;
 const FILES = { plain: 'litert_wasm_compat_internal.js', relaxed: 'litert_wasm_internal.js' };
 
 /* Scripts of the library are run as a worker runs them. The older kind of modules, for which they ask there, is what they get here. */
@@ -55,7 +56,7 @@ class Library {
     }
 
     hear(line) {
-        process.stderr.write(`${line}\n`);
+        fs.writeSync(STDERR, `${line}\n`); /* at once: a crash may follow */
         const [, text] = /^(?:\S+\s+)?ERROR:\s*(?:\[[^\]]*\]\s*)?(.*)/.exec(line) || [];
         if (text)
             this.said.push(text);
