@@ -14,18 +14,10 @@ int net_refused(const struct net *net, const char *stage)
 /* Kernels that learn of a type or a size only when they compute. */
 int net_failed(const struct net *net)
 {
-    static const char *const lacks[] = {"not supported",
-                                        "unsupported",
-                                        "Unsupported",
-                                        "not currently supported",
-                                        "only supports",
-                                        "Only support",
-                                        "Does not support",
-                                        "only support",
-                                        "type !=",
-                                        " types",
-                                        "failed to prepare",
-                                        NULL};
+    static const char *const lacks[] = {
+        "not supported", "unsupported",  "Unsupported",       "not currently supported",
+        "only supports", "Only support", "Does not support",  "only support",
+        "type !=",       " types",       "failed to prepare", NULL};
     const char *said = net->lite->said.data ? net->lite->said.data : "";
     /* Some give no reason, such as CAST of a type that it lacks: then only the operator is named. */
     if (adapter_says(said, lacks) || text_starts(said, "Node number"))

@@ -96,6 +96,18 @@ static size_t random_fields(struct flat_field *fields, struct wanted *wanted)
     return count;
 }
 
+static void strings(void **state)
+{
+    struct flat flat = {0};
+    flat_string(&flat, flat_start(&flat, "TFL3"), "t07");
+    size_t at = follow(&flat, 0);
+    assert_int_equal(read_at(&flat, at, 4), 3);
+    assert_int_equal(at + 8, flat.size);
+    assert_memory_equal(flat.data + at + 4, "t07", 4);
+    free(flat.data);
+    (void)state;
+}
+
 static void check_table(const struct flat *flat, size_t table, const struct wanted *wanted)
 {
     for (int number = 0; number < FLAT_MAX_FIELDS; number++) {
@@ -131,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(head),
         cmocka_unit_test(vectors),
+        cmocka_unit_test(strings),
         cmocka_unit_test(random_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
