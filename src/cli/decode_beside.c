@@ -123,7 +123,7 @@ static void add_said(const struct beside_report *report, struct str *out)
         str_add(out, "they part by the format of the file alone");
         break;
     case BESIDE_LOWERED:
-        str_printf(out, "they part by fewer bits, in which %s computes", report->labels[0]);
+        str_printf(out, "they part by fewer bits, in which %s may compute", report->labels[0]);
         break;
     case BESIDE_UNKNOWN:
         str_add(out, "whether they part is not known");
