@@ -49,7 +49,7 @@ static int add_engine(void *context, const char *name, const char *version, cons
     if (version)
         label = given_at(&session->arena, label, version);
     if (!text_equal(name, "reference") && registry_find(session->registry, label, &spec, NULL) == 0 &&
-        spec->profile && spec->profile->knobs)
+        spec->profile && spec->profile->knobs && !spec->profile->no_onnx)
         given_add(&session->arena, all->out, label);
     return 0;
 }

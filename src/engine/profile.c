@@ -65,6 +65,15 @@ static int add_lowering(struct engine_profile *profile, struct arena *arena, con
     return 0;
 }
 
+static int set_reader(struct engine_profile *profile, const char *value, struct error *err)
+{
+    profile->adapter_reads = text_equal(value, "adapter");
+    profile->no_onnx = text_equal(value, "nobody");
+    if (!profile->adapter_reads && !profile->no_onnx && !text_equal(value, "library"))
+        return error_set(err, ERROR_USAGE, "reads-model is adapter, library or nobody, not '%.60s'", value);
+    return 0;
+}
+
 int profile_set(struct engine_profile *profile, struct arena *arena, const char *key, const char *value,
                 struct error *err)
 {
@@ -98,10 +107,8 @@ int profile_set(struct engine_profile *profile, struct arena *arena, const char 
         profile->float64_knob = arena_strdup(arena, value);
     else if (text_equal(key, "made-by-several"))
         profile->made_by_several = arena_strdup(arena, value);
-    else if (text_equal(key, "reads-model") && !text_equal(value, "adapter") && !text_equal(value, "library"))
-        return error_set(err, ERROR_USAGE, "reads-model is adapter or library, not '%.60s'", value);
     else if (text_equal(key, "reads-model"))
-        profile->adapter_reads = text_equal(value, "adapter");
+        return set_reader(profile, value, err);
     else if (text_equal(key, "convolves") && !text_equal(value, "directly") && !text_equal(value, "anyhow"))
         return error_set(err, ERROR_USAGE, "convolves is directly or anyhow, not '%.60s'", value);
     else if (text_equal(key, "convolves"))

@@ -53,6 +53,7 @@ struct engine_profile {
     /* The adapter reads the model and calls the library's operators. That it accepts what ONNX forbids is
      * then no fault of the library, which never sees ONNX. */
     bool adapter_reads;
+    bool no_onnx;            /* it takes models in another form alone, and is no part of "all" */
     bool convolves_directly; /* never by Winograd's algorithm, whose error is larger than that of a sum */
     bool second_opinion; /* it implements the ONNX text, and is asked before another engine is called wrong */
     struct departure *departures; /* in the order of the section */

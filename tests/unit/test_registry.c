@@ -355,6 +355,7 @@ static void engines_declare_themselves(void **state)
     assert_false(profile_lists(NULL, "opt", 3));
     assert_string_equal(profile->float64_knob, "mode");
     assert_true(profile->adapter_reads);
+    assert_false(profile->no_onnx);
     assert_true(profile->convolves_directly);
     assert_string_equal(profile->departures->name, "threads");
     assert_string_equal(profile->departures->value, "1");
