@@ -137,23 +137,29 @@ static void add_rules(struct str *out, const struct bundle_case *which)
     str_add(out, "\n");
 }
 
-static void add_rounding(struct str *out, const struct verdict *verdict)
+/* Elements are counted over all outputs, and the report shows one. */
+static void add_count(struct str *out, const struct verdict *verdict, size_t outputs)
 {
+    str_printf(out, " %zu of %zu elements%s are wrong.\n\n", verdict->wrong, verdict->total,
+               outputs > 1 ? " of all outputs" : "");
+}
+
+static void add_rounding(struct str *out, const struct bundle_case *which)
+{
+    const struct verdict *verdict = final_verdict(which);
     if (!verdict_is(verdict->kind, CLASS_OTHER_VALUES) || isnan(verdict->got) || isnan(verdict->expected))
         return;
     if (isinf(verdict->factor) && verdict->hard > 0)
-        str_printf(out, "No rounding explains it. %zu of %zu elements are wrong.\n\n", verdict->wrong,
-                   verdict->total);
+        str_add(out, "No rounding explains it.");
     else if (isinf(verdict->factor))
-        str_printf(out,
-                   "No rounding is involved: the right result is exact in this type. %zu of %zu elements are "
-                   "wrong.\n\n",
-                   verdict->wrong, verdict->total);
+        str_add(out, "No rounding is involved: the right result is exact in this type.");
     else
         str_printf(out,
                    "The error is %.3g times the largest that rounding, in whatever order and with whatever "
-                   "instructions, can make here (%.3g). %zu of %zu elements are wrong.\n\n",
-                   verdict->factor, verdict->hard, verdict->wrong, verdict->total);
+                   "instructions, can make here (%.3g).",
+                   verdict->factor, verdict->hard);
+    const struct result *answer = which->engines[0].result;
+    add_count(out, verdict, answer ? answer->count : 0);
 }
 
 /* Lines of an engine's text, cut, in a block of their own. */
@@ -614,7 +620,7 @@ int writeup(struct str *out, const struct bundle_case *which, const struct model
     if (which->rewritten)
         add_rewritten_answers(out, which, model);
     add_rules(out, which);
-    add_rounding(out, verdict);
+    add_rounding(out, which);
     float64_errors_add(out, which);
     add_onnx(out, which, model);
     if (which->forms)
