@@ -14,7 +14,7 @@ END
 for file in doubled square; do
     for command in "localize --random 1" "localize --random 1 --method both" reduce "check --time 2s" "compare --random 1" "grad --random 1"; do
         # shellcheck disable=SC2086
-        frugal 1100 ${command%% *} $file.onnx $(echo "$command" | cut -s -d' ' -f2-) -e identity --memory 500M --deadline 5s
+        frugal 725 ${command%% *} $file.onnx $(echo "$command" | cut -s -d' ' -f2-) -e identity --memory 250M --deadline 5s
     done
 done
 says 'memory' err out
