@@ -26,7 +26,8 @@ void view_close(struct view *view); /* accepts NULL; before or after views_relea
 /* Whether the path is, or lies in, what an open view shows. */
 bool views_show(const struct views *views, const char *path);
 
-/* Whether the path is the other one or lies below it. */
+/* Whether the path is the other one or lies below it, by the texts alone; output_is_within (base/output.h)
+ * follows links, and wants both to exist. */
 bool path_is_within(const char *path, const char *folder);
 
 /* What open views show behind `first`: NULL-terminated, to be freed; the strings belong to the views. */
