@@ -27,6 +27,10 @@ from onnx import helper, numpy_helper, shape_inference
 PLAIN = {"onnxruntime": "opt=none", "opencv": "fusion=off", "torch": "mode=eager"}
 
 
+# What is not about numbers: an answer of the right form is right, whose numbers ONNX leaves unspecified.
+OF_FORM = {"shape", "dtype", "rejected", "failed", "crash", "hang"}
+
+
 def split(label):
     name, release, knobs = re.match(r"([^@:]*)(?:@([^:]*))?(?::(.*))?", label).groups()
     return name, release or "", knobs or ""
@@ -187,7 +191,13 @@ def run_changed(case, change):
             with open(os.path.join(scratch, "data", f"input_{k}.pb"), "wb") as file:
                 file.write(tensor.SerializeToString())
         done = subprocess.run([case.assay, "compare", os.path.join(scratch, "model.onnx"), "--data", os.path.join(scratch, "data"),
-                               "-e", case.finding["engine"]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+                               "-e", case.finding["engine"], "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if done.returncode == 2 and case.finding["kind"] in OF_FORM:
+        try:
+            engine = json.loads(done.stdout)["models"][0]["engines"][0]
+            return True if engine["judge"]["verdict"] == "open" and engine["outcomes"]["ok"] else None
+        except (ValueError, KeyError, IndexError, TypeError):
+            return None
     return {0: True, 1: False}.get(done.returncode)
 
 
@@ -361,6 +371,36 @@ def change_of(operator, node, cures, elsewhere=None):
     return lambda model, inputs: all(set_parameter(model, inputs, *(elsewhere or {}).get(pair[0], (operator, node)), *pair) for pair in pairs)
 
 
+def only_behind(model, node_name):
+    """Leaves the outputs that the node leads to, and what they are computed from; False when those are all."""
+    reached = {one for node in model.graph.node if node_name in (node.name, *node.output) for one in node.output}
+    for node in model.graph.node:
+        if reached.intersection(node.input):
+            reached.update(node.output)
+    outputs = [one for one in model.graph.output if one.name in reached]
+    if not outputs or len(outputs) == len(model.graph.output):
+        return False
+    wanted, nodes = {one.name for one in outputs}, []
+    for node in reversed(model.graph.node):
+        if wanted.intersection(node.output):
+            nodes.insert(0, node)
+            wanted.update(node.input)
+            wanted.update(one for body in node.attribute for each in body.g.node for one in each.input)
+    for held, left in ((model.graph.output, outputs), (model.graph.node, nodes)):
+        kept = [type(one).FromString(one.SerializeToString()) for one in left]
+        del held[:]
+        held.extend(kept)
+    return True
+
+
+def cures(case, node, change):
+    """The same of a change of the node. Where another node fails, too, as two of one bug do, that has no part in it."""
+    right = run_changed(case, change)
+    if right is not False or not only_behind(onnx.load(os.path.join(case.folder, "model.onnx")), node):
+        return right
+    return run_changed(case, lambda model, inputs: change(model, inputs) and only_behind(model, node))
+
+
 def constants_as_inputs(model, inputs, most=None):
     count = len(model.graph.initializer)
     for tensor in list(model.graph.initializer)[:most]:
@@ -392,12 +432,12 @@ def is_needed(case, operator, node, parameter):
     done = subprocess.run([case.assay, "localize", case.folder, "-e", case.finding["engine"], "--method", "causal", "--format", "json"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     try:
-        cures = json.loads(done.stdout)["cause"]["cures"]
+        found = json.loads(done.stdout)["cause"]["cures"]
     except (ValueError, KeyError, TypeError):
-        cures = []
-    values = [one["value"] for one in cures if one["parameter"] == parameter]
-    said = [run_changed(case, change_of(operator, node, [f"leaving {parameter} out" if value == "left out" else f"{parameter}={value}"]))
-            for value in values[:4]]
+        found = []
+    values = [one["value"] for one in found if one["parameter"] == parameter]
+    changes = [change_of(operator, node, [f"leaving {parameter} out" if value == "left out" else f"{parameter}={value}"]) for value in values[:4]]
+    said = [cures(case, node, change) if change else None for change in changes]
     return True if True in said else None if said and None in said else False
 
 
@@ -407,12 +447,12 @@ def claims_of_cause(case):
         return
     operator, node, needs, together, cure = found[1], found[2], found[3], found[4], found[5]
     respelled = re.fullmatch(r"(\w+=.*) in place of (\w+)", cure)
-    cures = ([respelled[1], f"leaving {respelled[2]} out"] if respelled
-             else re.split(r" and (?=\w+=|leaving )", cure) if together else [cure])
+    values = ([respelled[1], f"leaving {respelled[2]} out"] if respelled
+              else re.split(r" and (?=\w+=|leaving )", cure) if together else [cure])
     named = [(one, (at, its) if at else (operator, node)) for _, one, at, its in NEEDED.findall(needs)]
     twice = together and len(dict(named)) < len(named)  # of two nodes: the cure does not say which is of which
-    change = None if twice else change_of(operator, node, cures, dict(named) if together else None)
-    yield f"cured by {cure}", run_changed(case, change) if change else None
+    change = None if twice else change_of(operator, node, values, dict(named) if together else None)
+    yield f"cured by {cure}", cures(case, node, change) if change else None
     for one, at in [] if together else named[1:]:
         yield f"needs {one} of {at[0]} `{at[1]}`", is_needed(case, *at, one)
 
