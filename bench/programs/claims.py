@@ -14,6 +14,7 @@ What is said and cannot be tried here (a respelling, a change that makes the mod
 reports with a false sentence in place of a true one, which check must refute.
 """
 import json
+import math
 import os
 import re
 import subprocess
@@ -167,7 +168,7 @@ def near(a, b):
         a, b = float(a), float(b)
     except ValueError:
         return a == b
-    return a == b or (a != a and b != b) or abs(a - b) <= 1e-3 * max(abs(a), abs(b))
+    return a == b or (a != a and b != b) or (math.isfinite(a) and math.isfinite(b) and abs(a - b) <= 1e-3 * max(abs(a), abs(b)))
 
 
 def run_changed(case, change):
@@ -233,12 +234,18 @@ def forget_shapes(model, node, to=None):
     del model.graph.value_info[:]
 
 
+def opset_of(model):
+    return max(one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+
+
 def set_attribute(model, node, schema, name, text):
     old = [one for one in node.attribute if one.name == name]
     declared = schema.attributes.get(name) if schema else None
     kind = old[0].type if old else int(declared.type) if declared else guessed(text or "")
+    if text is None and not old:  # it is left out as it is, and that changes nothing; unless this onnx is older than the model
+        return declared is not None and opset_of(model) <= onnx.defs.onnx_opset_version()
     value = None if text is None else values_of(text, kind)
-    if value is None and (text is not None or not old):  # of a newer opset it may be an input that this onnx does not know
+    if value is None and text is not None:  # of a newer opset it may be an input that this onnx does not know
         return False
     for one in old:
         node.attribute.remove(one)
@@ -281,7 +288,7 @@ def set_input(model, inputs, node, place, text):
 
 def place_of(model, operator, node_name, name):
     """The node, its schema, and which of its inputs has that name; None: it is an attribute."""
-    opset = max(one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+    opset = opset_of(model)
     for node in model.graph.node:
         if node.op_type == operator.rpartition("::")[2] and node_name in (node.name, *node.output):
             try:
