@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "campaign/kept_case.h"
 #include "campaign/listed_source.h"
+#include "campaign/other_rank.h"
 #include "case/backend_suite.h"
 #include "case/case_answers.h"
 #include "case/case_gradient.h"
@@ -13,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How often a case comes: as it is, in each type, at each opset. */
+/* How often a case comes: as it is, in each type, at each opset, in each rank. */
 enum { OLDEST_OPSET = 7, FIRST_TYPE = 1, FIRST_OPSET = FIRST_TYPE + DTYPE_COUNT };
-enum { FORMS = FIRST_OPSET + OPSET_NEWEST - OLDEST_OPSET + 1 };
+enum { FIRST_RANK = FIRST_OPSET + OPSET_NEWEST - OLDEST_OPSET + 1, FORMS = FIRST_RANK + RANK_CHANGES };
 
 struct folder_source {
     struct case_source_kind kind;
@@ -129,17 +130,39 @@ static int check(const struct test_case *test, struct error *err)
     return status;
 }
 
-static int make_form(const struct test_case *given, size_t form, struct test_case **out, struct error *err)
+/* The check decides on one form of a case, which it frees unless it passes. */
+static int checked(struct test_case *test, struct test_case **out, struct error *err)
 {
-    if (form && given->forbidden)
-        return no_such_form(err); /* in another form ONNX may allow it, or forbid it for another reason */
-    int status = form >= FIRST_OPSET ? at_opset(given, OLDEST_OPSET + (int)(form - FIRST_OPSET), out, err)
-                                     : in_type(given, (enum dtype)(form - FIRST_TYPE), out, err);
-    if (!status && check(*out, err)) {
-        test_case_free(*out);
-        status = -1;
+    if (check(test, err)) {
+        test_case_free(test);
+        return -1;
+    }
+    *out = test;
+    return 0;
+}
+
+/* In the first reading that is valid. */
+static int in_rank(const struct test_case *given, const struct rank_change *change, struct test_case **out,
+                   struct error *err)
+{
+    int status = -1;
+    for (enum rank_reading reading = 0; reading < RANK_READINGS && status; reading++) {
+        struct test_case *test;
+        status = case_in_other_rank(given, change, reading, &test, err) || checked(test, out, err) ? -1 : 0;
     }
     return status;
+}
+
+static int make_form(const struct test_case *given, size_t form, struct test_case **out, struct error *err)
+{
+    struct test_case *test;
+    if (given->forbidden)
+        return no_such_form(err); /* in another form ONNX may allow it, or forbid it for another reason */
+    if (form >= FIRST_RANK)
+        return in_rank(given, &rank_changes[form - FIRST_RANK], out, err);
+    int status = form >= FIRST_OPSET ? at_opset(given, OLDEST_OPSET + (int)(form - FIRST_OPSET), &test, err)
+                                     : in_type(given, (enum dtype)(form - FIRST_TYPE), &test, err);
+    return status ? -1 : checked(test, out, err);
 }
 
 /* The form comes first, as a long name is cut. */
@@ -148,7 +171,9 @@ static void name_it(struct test_case *test, const struct suite_case *entry, size
     char name[KEPT_NAME_SIZE], recipe[KEPT_NAME_SIZE + 20];
     struct str text;
     str_init(&text);
-    if (form >= FIRST_OPSET)
+    if (form >= FIRST_RANK)
+        str_printf(&text, "%s-", rank_changes[form - FIRST_RANK].name);
+    else if (form >= FIRST_OPSET)
         str_printf(&text, "opset%d-", OLDEST_OPSET + (int)(form - FIRST_OPSET));
     else if (form)
         str_printf(&text, "%s-", dtype_name((enum dtype)(form - FIRST_TYPE)));

@@ -1,6 +1,6 @@
 /*
- * The cases of a folder, and each of them told again: in every other element type of its kind, and at every
- * other opset. One engine's bug is often another's, and one type's that of others.
+ * The cases of a folder, and each of them told again: in every other element type of its kind, at every other
+ * opset, and in other ranks. One engine's bug is often another's, and one type's that of others.
  *
  * The numbers stay, as far as the type has them. What then is no valid model, or none that the reference
  * evaluates, is left out. First come all cases as they are, then all in one other type, and so on.

@@ -292,9 +292,8 @@ static const struct cli_option options[] = {
      "stop when the campaign has made N cases"},
     {0, "seed", OPTION_SEED, "S", offsetof(struct settings, seed), "seed of all random choices (default 1)"},
     {0, "from", OPTION_TEXT, "FOLDER", offsetof(struct settings, from),
-     "the cases of this folder, such as findings, and each in other element types and at other opsets, in "
-     "place of "
-     "drawn ones"},
+     "the cases of this folder, such as findings, and each in other element types, opsets and ranks, in "
+     "place of drawn ones"},
     {0, "exhaustive", OPTION_FLAG, NULL, offsetof(struct settings, exhaustive),
      "sweep over all values of operators that compute element by element, in place of drawn cases"},
     {0, "shard", OPTION_TEXT, "K/N", offsetof(struct settings, shard),
@@ -366,8 +365,8 @@ const struct command command_fuzz = {
         "\n"
         "With --from, the cases are those of a folder in ONNX's backend-test layout, such as findings/ of a\n"
         "campaign on another engine: first as they are, then in each other element type of their kind, then\n"
-        "at other opsets, as far as ONNX allows it and the reference can evaluate it. One engine's bug is\n"
-        "often another's.\n"
+        "at other opsets, then with an axis more or one fewer, as far as ONNX allows it and the reference\n"
+        "can evaluate it. One engine's bug is often another's.\n"
         "\n"
         "With --db, any number of workers on any machines share one campaign, which lives in a PostgreSQL\n"
         "database ('assay campaign'). Each takes the next range of cases, and returns it with what it "
