@@ -1,21 +1,29 @@
 /*
- * Sweeps over all values (generate/sweep.h) on one engine, judged: the measurement behind bench/exhaustive.
+ * Sweeps over all values (generate/sweep.h) on engines, judged: the measurement behind bench/exhaustive.
  *
  *     bench_sweeps [--ops A,B] [--types A,B] [--part K/N] [--cases N] [--seconds S] [--probes DIR]
- *                  [--opset N] -e ENGINE
+ *                  [--opset N] -e ENGINE [-e ENGINE...]
  *
- * What the engine lacks by a probe kept in DIR, or else by one of this user, is left out (assay probe). A
- * finding is one line, with tabs between: "finding", engine, verdict, node with types and attributes, the
+ * Several engines, such as settings of one library, get the same cases, of which the reference is computed
+ * once. What all of them lack by probes kept in DIR, or else by those of this user, is left out (assay
+ * probe), and so is what they have said to lack here: a draw of an operator that none of them supported in
+ * the first cases comes in no other form, and neither does an operator and type of which they supported no
+ * draw.
+ *
+ * A finding is one line, with tabs between: "finding", engine, verdict, node with types and attributes, the
  * known issue that has it or "-", how many cases, how many wrong values, the recipe of the first case, and
- * what was wrong with it. The last line is
+ * what was wrong with it. Of each engine the last line is
  *
  *     sweep ENGINE operators N pairs N cases N answered N values N wrong N open N causes N known N seconds T
- * of N
+ * of N skipped N reached N
  *
  * where pairs are those of operator and type, values are elements of answers that were judged, open those
- * that could not be, and "of" says how many cases the whole list has.
+ * that could not be, "of" says how many cases the whole list has, skipped how many of them were left out
+ * because the engines lack them, and reached how far the sweep came.
  */
+#include "base/arena.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/str.h"
 #include "campaign/sweep_source.h"
@@ -35,8 +43,26 @@ struct cause {
     size_t cases, wrong;
 };
 
+enum { ENGINES = 16 };
+
+/* What came of the cases on one engine. */
+struct swept {
+    bool (*seen)[DTYPE_COUNT]; /* answered cases of the row and type */
+    size_t answered, values, wrong, open, n_known;
+    struct cause *causes;
+    size_t n_causes, capacity;
+};
+
+/*
+ * How often no engine supported a draw, or an operator and type; ANSWERED once one did. The same draw is
+ * refused in each form; of an operator many draws are tried, as one may support few targets of Cast.
+ */
+enum { DRAW_REFUSALS = 2, OPERATOR_REFUSALS = 24 };
+static const size_t ANSWERED = SIZE_MAX;
+
 struct sweeps {
-    const char *engine, *probes;
+    const char *engines[ENGINES], *probes;
+    size_t n_engines;
     struct generate_options options;
     struct sweep_options part;
     size_t most;
@@ -46,10 +72,10 @@ struct sweeps {
     struct known_issues known;
     struct case_source source;
     uint64_t next, count;
-    bool (*seen)[DTYPE_COUNT]; /* answered cases of the row and type */
-    size_t cases, answered, values, wrong, open, n_known;
-    struct cause *causes;
-    size_t n_causes, capacity;
+    size_t cases, skipped;
+    struct swept swept[ENGINES];
+    struct map refusals; /* by the names that name_draw gives */
+    struct arena names;
 };
 
 static size_t row_of(const struct op *op)
@@ -66,6 +92,44 @@ static bool over(const struct sweeps *run)
            (run->seconds > 0 && clock_seconds() - run->started > run->seconds);
 }
 
+/* What a case has in common with its like: "Cast float32" and "Cast float32 45 image". False for no sweep. */
+static bool name_draw(const struct test_case *test, char operator[200], char draw[200])
+{
+    char op[100], type[20], form[20];
+    unsigned long long index;
+    if (sscanf(test->recipe, "sweep seed=%*u index=%llu ops=%99s opset=%*d types=%19s form=%19s", &index, op,
+               type, form) != 4)
+        return false;
+    bool image =
+        strcmp(form, sweep_form_name(SWEEP_IMAGE)) == 0 || strcmp(form, sweep_form_name(SWEEP_TURNED)) == 0;
+    snprintf(operator, 200, "%s %s", op, type);
+    snprintf(draw, 200, "%s %s %llu %s", op, type, index, image ? "image" : "vector");
+    return true;
+}
+
+static size_t refusals(const struct sweeps *run, const char *name)
+{
+    size_t count = 0;
+    map_get(&run->refusals, name, &count);
+    return count == ANSWERED ? 0 : count;
+}
+
+static bool is_lacking(const struct sweeps *run, const struct test_case *test)
+{
+    char operator[200], draw[200];
+    return name_draw(test, operator, draw) &&
+           (refusals(run, operator) >= OPERATOR_REFUSALS || refusals(run, draw) >= DRAW_REFUSALS);
+}
+
+static void count_refusal(struct sweeps *run, const char *name, bool refused)
+{
+    size_t count = 0;
+    bool known = map_get(&run->refusals, name, &count);
+    if (count != ANSWERED)
+        map_set(&run->refusals, known ? name : arena_strdup(&run->names, name),
+                refused ? count + 1 : ANSWERED);
+}
+
 static int make(void *context, struct test_case **test, void **user, struct error *err)
 {
     struct sweeps *run = context;
@@ -78,21 +142,27 @@ static int make(void *context, struct test_case **test, void **user, struct erro
         *err = why;
         return -1;
     }
+    if (*test && is_lacking(run, *test)) {
+        test_case_free(*test);
+        *test = NULL;
+        run->skipped++;
+    }
     return 1;
 }
 
 /* One cause for each verdict, operator and known issue. */
-static void note(struct sweeps *run, const struct trial_done *done)
+static void note(struct sweeps *run, const struct trial_done *done, size_t engine)
 {
-    const struct verdict *verdict = &done->judgement.verdicts[0];
-    const struct settlement *settlement = &done->settlements[0];
+    struct swept *swept = &run->swept[engine];
+    const struct verdict *verdict = &done->judgement.verdicts[engine];
+    const struct settlement *settlement = &done->settlements[engine];
     enum verdict_kind kind = settlement->count ? settlement->kind : verdict->kind;
-    const struct engine_info *info = panel_engine(&run->panel, 0);
+    const struct engine_info *info = panel_engine(&run->panel, engine);
     struct finding_facts facts;
     struct str node, key;
     str_init(&node);
     str_init(&key);
-    struct facts_source of = {.test = done->test, .result = &done->results[0], .profile = info->profile};
+    struct facts_source of = {.test = done->test, .result = &done->results[engine], .profile = info->profile};
     of.verdict = verdict;
     of.settlement = settlement;
     of.engine = info->label;
@@ -104,11 +174,12 @@ static void note(struct sweeps *run, const struct trial_done *done)
     str_printf(&key, "%s %s", issue ? known_document(issue) : verdict_name(kind),
                issue ? "" : done->test->first->name);
     size_t at = 0;
-    while (at < run->n_causes && !text_equal(run->causes[at].key, key.data))
+    while (at < swept->n_causes && !text_equal(swept->causes[at].key, key.data))
         at++;
-    if (at == run->n_causes) {
-        run->causes = memory_grow(run->causes, &run->capacity, run->n_causes + 1, sizeof *run->causes);
-        run->causes[run->n_causes++] = (struct cause){
+    if (at == swept->n_causes) {
+        swept->causes =
+            memory_grow(swept->causes, &swept->capacity, swept->n_causes + 1, sizeof *swept->causes);
+        swept->causes[swept->n_causes++] = (struct cause){
             .key = memory_strdup(key.data),
             .node = memory_strdup(node.length ? node.data : done->test->first->name),
             .text = memory_strdup(settlement->count ? settlement->text : verdict->text),
@@ -116,57 +187,78 @@ static void note(struct sweeps *run, const struct trial_done *done)
             .verdict = verdict_name(kind),
             .known = issue,
         };
-        run->n_known += issue != NULL;
+        swept->n_known += issue != NULL;
     }
-    run->causes[at].cases++;
-    run->causes[at].wrong += verdict->wrong;
+    swept->causes[at].cases++;
+    swept->causes[at].wrong += verdict->wrong;
     str_release(&key);
     str_release(&node);
+}
+
+static void take_verdict(struct sweeps *run, const struct trial_done *done, size_t engine)
+{
+    const struct verdict *verdict = &done->judgement.verdicts[engine];
+    struct swept *swept = &run->swept[engine];
+    if (verdict->total) {
+        swept->answered++;
+        swept->values += verdict->judged;
+        swept->wrong += verdict->wrong;
+        swept->open += verdict->total - verdict->judged;
+        swept->seen[row_of(done->test->first)][done->test->inputs[0].tensors[0].type] = true;
+    }
+    if (verdict_is_finding(verdict->kind))
+        note(run, done, engine);
 }
 
 static int take(void *context, struct trial_done *done, struct error *err)
 {
     struct sweeps *run = context;
-    const struct verdict *verdict = &done->judgement.verdicts[0];
+    char operator[200], draw[200];
+    bool refused = true;
     (void)err;
     run->cases++;
-    if (verdict->total) {
-        enum dtype type = done->test->inputs[0].tensors[0].type;
-        run->answered++;
-        run->values += verdict->judged;
-        run->wrong += verdict->wrong;
-        run->open += verdict->total - verdict->judged;
-        run->seen[row_of(done->test->first)][type] = true;
+    for (size_t i = 0; i < run->n_engines; i++) {
+        take_verdict(run, done, i);
+        refused = refused && done->judgement.verdicts[i].kind == VERDICT_UNSUPPORTED;
     }
-    if (verdict_is_finding(verdict->kind))
-        note(run, done);
+    if (name_draw(done->test, operator, draw)) {
+        count_refusal(run, operator, refused);
+        count_refusal(run, draw, refused);
+    }
     trial_done_release(done);
     return 0;
 }
 
-static void print(const struct sweeps *run)
+static void print_causes(const char *engine, const struct swept *swept)
 {
+    for (size_t i = 0; i < swept->n_causes; i++) {
+        const struct cause *cause = &swept->causes[i];
+        for (char *at = cause->text; *at; at++)
+            if ((unsigned char)*at < ' ')
+                *at = ' ';
+        printf("finding\t%s\t%s\t%s\t%s\t%zu\t%zu\t%s\t%s\n", engine, cause->verdict, cause->node,
+               cause->known ? known_document(cause->known) : "-", cause->cases, cause->wrong, cause->recipe,
+               cause->text);
+    }
+}
+
+static void print(const struct sweeps *run, size_t engine)
+{
+    const struct swept *swept = &run->swept[engine];
     size_t operators = 0, pairs = 0;
     for (size_t i = 0; i < op_count(); i++) {
         size_t types = 0;
         for (int k = 0; k < DTYPE_COUNT; k++)
-            types += run->seen[i][k];
+            types += swept->seen[i][k];
         operators += types > 0;
         pairs += types;
     }
-    for (size_t i = 0; i < run->n_causes; i++) {
-        const struct cause *cause = &run->causes[i];
-        for (char *at = cause->text; *at; at++)
-            if ((unsigned char)*at < ' ')
-                *at = ' ';
-        printf("finding\t%s\t%s\t%s\t%s\t%zu\t%zu\t%s\t%s\n", run->engine, cause->verdict, cause->node,
-               cause->known ? known_document(cause->known) : "-", cause->cases, cause->wrong, cause->recipe,
-               cause->text);
-    }
+    print_causes(run->engines[engine], swept);
     printf("sweep %s operators %zu pairs %zu cases %zu answered %zu values %zu wrong %zu open %zu causes %zu "
-           "known %zu seconds %.0f of %llu\n",
-           run->engine, operators, pairs, run->cases, run->answered, run->values, run->wrong, run->open,
-           run->n_causes, run->n_known, clock_seconds() - run->started, (unsigned long long)run->count);
+           "known %zu seconds %.0f of %llu skipped %zu reached %llu\n",
+           run->engines[engine], operators, pairs, run->cases, swept->answered, swept->values, swept->wrong,
+           swept->open, swept->n_causes, swept->n_known, clock_seconds() - run->started,
+           (unsigned long long)run->count, run->skipped, (unsigned long long)run->next);
 }
 
 static int read_types(char *text, dtype_set *types)
@@ -189,8 +281,8 @@ static int read_options(struct sweeps *run, int argc, char **argv)
         {"opset", required_argument, NULL, 'v'},   {0}};
     int option;
     while ((option = getopt_long(argc, argv, "e:", long_options, NULL)) != -1) {
-        if (option == 'e')
-            run->engine = optarg;
+        if (option == 'e' && run->n_engines < ENGINES)
+            run->engines[run->n_engines++] = optarg;
         else if (option == 'o')
             run->options.ops = optarg;
         else if (option == 't' && read_types(optarg, &run->options.types))
@@ -209,21 +301,25 @@ static int read_options(struct sweeps *run, int argc, char **argv)
             return -1;
     }
     bool part = !run->part.of || (run->part.shard && run->part.shard <= run->part.of);
-    return run->engine && part && optind == argc ? 0 : -1;
+    return run->n_engines && part && optind == argc ? 0 : -1;
 }
 
-/* What the engine lacks, as `assay probe` kept it; without a probe nothing is left out. */
-static void read_probe(struct sweeps *run)
+/* What all engines lack, as `assay probe` kept it; without a probe of each nothing is left out. */
+static void read_probes(struct sweeps *run)
 {
     char *folder = run->probes ? memory_strdup(run->probes) : probe_folder();
+    bool all = true;
     pool_warm(run->panel.pool);
-    char *engine = probe_engine(panel_engine(&run->panel, 0));
     run->support = probe_support_new();
-    if (probe_support_load(run->support, folder, engine, NULL) == 0) {
+    for (size_t i = 0; i < run->n_engines; i++) {
+        char *engine = probe_engine(panel_engine(&run->panel, i));
+        all = probe_support_load(run->support, folder, engine, NULL) == 0 && all;
+        free(engine);
+    }
+    if (all) {
         run->options.lacks = probe_lacks_any;
         run->options.lacks_context = run->support;
     }
-    free(engine);
     free(folder);
 }
 
@@ -243,16 +339,32 @@ static int sweep(struct sweeps *run, struct registry *registry, struct error *er
 
 static void release(struct sweeps *run)
 {
-    for (size_t i = 0; i < run->n_causes; i++) {
-        free(run->causes[i].key);
-        free(run->causes[i].node);
-        free(run->causes[i].text);
-        free(run->causes[i].recipe);
+    for (size_t e = 0; e < run->n_engines; e++) {
+        struct swept *swept = &run->swept[e];
+        for (size_t i = 0; i < swept->n_causes; i++) {
+            free(swept->causes[i].key);
+            free(swept->causes[i].node);
+            free(swept->causes[i].text);
+            free(swept->causes[i].recipe);
+        }
+        free(swept->causes);
+        free(swept->seen);
     }
-    free(run->causes);
-    free(run->seen);
+    map_release(&run->refusals);
+    arena_release(&run->names);
     probe_support_free(run->support);
     known_release(&run->known);
+}
+
+static int open_panel(struct sweeps *run, struct registry *registry, struct error *err)
+{
+    struct pool_options limits = {.deadline = 20};
+    return panel_open(&run->panel, registry,
+                      given_all_typed(registry_arena(registry), run->engines, run->n_engines), &limits,
+                      err) ||
+                   panel_add_reference(&run->panel, registry, err)
+               ? -1
+               : 0;
 }
 
 int main(int argc, char **argv)
@@ -265,19 +377,19 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: see the head of bench/programs/sweeps.c; %s\n", err.message);
         return 2;
     }
-    struct pool_options limits = {.deadline = 20};
-    run.seen = memory_zeroed(op_count(), sizeof *run.seen);
-    int status = panel_open(&run.panel, registry, given_all_typed(registry_arena(registry), &run.engine, 1),
-                            &limits, &err) ||
-                 panel_add_reference(&run.panel, registry, &err);
+    map_init(&run.refusals);
+    arena_init(&run.names);
+    for (size_t i = 0; i < run.n_engines; i++)
+        run.swept[i].seen = memory_zeroed(op_count(), sizeof *run.swept[i].seen);
+    int status = open_panel(&run, registry, &err);
     if (!status) {
-        read_probe(&run);
+        read_probes(&run);
         status = sweep(&run, registry, &err);
     }
     if (status)
-        fprintf(stderr, "%s: %s\n", run.engine, err.message);
-    else
-        print(&run);
+        fprintf(stderr, "%s: %s\n", run.engines[0], err.message);
+    for (size_t i = 0; i < run.n_engines && !status; i++)
+        print(&run, i);
     panel_close(&run.panel);
     registry_free(registry);
     release(&run);
