@@ -17,7 +17,11 @@ int heads_take(struct op_call *call, size_t input, const char *count_name, struc
     h->of = x;
     h->batch = x->shape.rank ? dims[0] : 0;
     if (x->shape.rank == 4) {
+        int64_t said = call_int(call, count_name, 0);
         h->heads = dims[1];
+        if (said && said != h->heads)
+            return call_invalid(call, "%s is %" PRId64 ", but the input has %" PRId64 " heads", count_name,
+                                said, h->heads);
         h->rows = dims[2];
         h->size = dims[3];
         h->row_step = (size_t)h->size;

@@ -94,6 +94,22 @@ static void attention_past(void **state)
     end(&scene, (const double[]){5.5, 5}, 2);
 }
 
+/* Numbers of heads are for inputs of three dimensions; with others they may only repeat what these say. */
+static void attention_heads(void **state)
+{
+    struct scene scene;
+    struct error err = {0};
+    struct bounded y = {0};
+    (void)state;
+    attention(&scene, 3);
+    set_int(&scene, "q_num_heads", 1);
+    end(&scene, (const double[]){3, 3}, 2);
+    attention(&scene, 3);
+    set_int(&scene, "q_num_heads", 2);
+    assert_int_equal(run(&scene, &y, &err), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+}
+
 /* Releases of ONNX disagree whether the cap or the mask comes first. */
 static void attention_disputed(void **state)
 {
@@ -188,6 +204,7 @@ int main(void)
         cmocka_unit_test(attention_masks),
         cmocka_unit_test(attention_past),
         cmocka_unit_test(attention_disputed),
+        cmocka_unit_test(attention_heads),
         cmocka_unit_test(likelihood_loss),
         cmocka_unit_test(cross_entropy_loss),
         cmocka_unit_test(bitwise),
