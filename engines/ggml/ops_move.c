@@ -78,6 +78,13 @@ static bool all_zero(const int *numbers, int from)
     return true;
 }
 
+/* What ggml_pad_reflect_1d asserts of the last axis: fewer elements are asked for than it has. */
+static bool can_mirror(const struct shape *shape, int before, int after)
+{
+    int64_t elements = shape->rank ? shape->dims[shape->rank - 1] : 1;
+    return before < elements && after < elements;
+}
+
 /* Zeros after the elements on any axis; before them in releases with ggml_pad_ext; on the last, its mirror.
  */
 int run_pad(struct walk_call *call)
@@ -96,6 +103,8 @@ int run_pad(struct walk_call *call)
     struct ggml_tensor *x = net_input(&net, call->inputs[0]);
     if (!x)
         return net_finish(&net, NULL);
+    if (mirror && !can_mirror(&call->inputs[0]->shape, before[0], after[0]))
+        return net_refuse(&net, "by a mirror of more elements than there are");
     if (mirror && net.api->pad_reflect_1d && all_zero(before, 1) && all_zero(after, 1))
         return net_finish(&net, net.api->pad_reflect_1d(net.context, x, before[0], after[0]));
     if (!constant || (value && tensor_get(value, 0) != 0))
