@@ -2,13 +2,15 @@
  * Sweeps over all values (generate/sweep.h) on engines, judged: the measurement behind bench/exhaustive.
  *
  *     bench_sweeps [--ops A,B] [--types A,B] [--part K/N] [--cases N] [--seconds S] [--probes DIR]
- *                  [--opset N] -e ENGINE [-e ENGINE...]
+ *                  [--opset N] [--from N] -e ENGINE [-e ENGINE...]
  *
  * Several engines, such as settings of one library, get the same cases, of which the reference is computed
  * once. What all of them lack by probes kept in DIR, or else by those of this user, is left out (assay
  * probe), and so is what they have said to lack here: a draw of an operator that none of them supported in
  * the first cases comes in no other form, and neither does an operator and type of which they supported no
  * draw.
+ *
+ * --from goes on where a sweep that ran out of its time has said that it came to.
  *
  * A finding is one line, with tabs between: "finding", engine, verdict, node with types and attributes, the
  * known issue that has it or "-", how many cases, how many wrong values, the recipe of the first case, and
@@ -274,11 +276,15 @@ static int read_types(char *text, dtype_set *types)
 
 static int read_options(struct sweeps *run, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"ops", required_argument, NULL, 'o'},     {"types", required_argument, NULL, 't'},
-        {"part", required_argument, NULL, 'p'},    {"cases", required_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 's'}, {"probes", required_argument, NULL, 'k'},
-        {"opset", required_argument, NULL, 'v'},   {0}};
+    static const struct option long_options[] = {{"ops", required_argument, NULL, 'o'},
+                                                 {"types", required_argument, NULL, 't'},
+                                                 {"part", required_argument, NULL, 'p'},
+                                                 {"cases", required_argument, NULL, 'c'},
+                                                 {"seconds", required_argument, NULL, 's'},
+                                                 {"probes", required_argument, NULL, 'k'},
+                                                 {"opset", required_argument, NULL, 'v'},
+                                                 {"from", required_argument, NULL, 'f'},
+                                                 {0}};
     int option;
     while ((option = getopt_long(argc, argv, "e:", long_options, NULL)) != -1) {
         if (option == 'e' && run->n_engines < ENGINES)
@@ -295,6 +301,8 @@ static int read_options(struct sweeps *run, int argc, char **argv)
             run->probes = optarg;
         else if (option == 'v')
             run->options.opset = (int)strtol(optarg, NULL, 10);
+        else if (option == 'f')
+            run->next = strtoull(optarg, NULL, 10);
         else if (option == 's')
             run->seconds = strtod(optarg, NULL);
         else if (option == '?')
