@@ -4,8 +4,9 @@
  *
  * It is compiled without a way to catch exceptions: what C++ throws leaves it as a number, the address of the exception, and
  * nothing is unwound. Locks stay taken and the stack stays where it was, so that an instance that threw is of no use for
- * the next model. 4.x is put back into the state in which it started, memory and stack, in milliseconds; 5.0 does not let
- * anybody at its stack, and gets a new instance of the compiled code, in a sixth of a second.
+ * the next model. Most 4.x are put back into the state in which they started, memory and stack, in milliseconds. 4.11 and 5.0
+ * do not let anybody at their stack: what their exceptions leave on it stays there, so that after a few of them, long before it
+ * is full, a new instance of the compiled code is made, in a sixth of a second.
  *
  * The API makes matrices of two dimensions alone. `matrix` makes one of as many elements, and writes the shape that is meant
  * where the library keeps it, the header in its memory, as its own results have it.
@@ -19,6 +20,8 @@ const HEADERS = {
     4: { dims: 1, rows: 2, cols: 3, data: 4, size: 10, step: 11, words: 14, lists: false, channelBits: 3 },
     5: { dims: 1, rows: 2, cols: 3, data: 5, count: 11, size: 14, step: 24, words: 34, lists: true, channelBits: 5 },
 };
+const ZERO = Buffer.alloc(1 << 16); /* WebAssembly's memory comes in pieces of so many bytes */
+const THROWN = 8; /* exceptions on a stack that cannot be put back: of 5 MB each took at most some 100 kB */
 const WHAT = 2; /* the place of std::exception::what() in a table of virtual functions, behind two destructors */
 
 class Library {
@@ -60,25 +63,33 @@ class Library {
         [this.version] = /(?<=for OpenCV )\d+\.\d+\.\d+/.exec(this.cv.getBuildInformation());
         [this.major, this.minor, this.patch] = this.version.split('.').map(Number);
         this.checkHeader();
-        if (this.cv.stackRestore)
-            this.fresh = { stack: this.cv.stackSave(), memory: this.used().slice() };
+        this.fresh = { stack: this.cv.stackRestore ? this.cv.stackSave() : 0, memory: this.used().slice() };
+        this.thrown = 0;
     }
 
-    /* Memory up to its last word that is not zero; all that was never used is. */
+    /* Where memory ends that was ever used: all behind it is zero. */
+    end() {
+        const { buffer } = this.memory;
+        let end = buffer.byteLength;
+        while (end >= ZERO.length && ZERO.equals(new Uint8Array(buffer, end - ZERO.length, ZERO.length)))
+            end -= ZERO.length;
+        return end;
+    }
+
     used() {
-        const words = new BigUint64Array(this.memory.buffer);
-        let end = words.length;
-        while (end > 0 && words[end - 1] === 0n)
-            end--;
-        return words.subarray(0, end);
+        return new BigUint64Array(this.memory.buffer, 0, this.end() / 8);
     }
 
     /* As if nothing had been called since it started. What lies behind is free memory, which may hold anything. */
     async renew() {
-        if (!this.fresh)
+        const words = new BigUint64Array(this.memory.buffer), { stack, memory } = this.fresh;
+        if (!this.cv.stackRestore && ++this.thrown > THROWN)
             return this.open();
-        new BigUint64Array(this.memory.buffer).set(this.fresh.memory);
-        this.cv.stackRestore(this.fresh.stack);
+        words.set(memory);
+        if (this.cv.stackRestore)
+            this.cv.stackRestore(stack);
+        else
+            words.subarray(memory.length, this.end() / 8).fill(0n); /* as a new instance has it */
         return undefined;
     }
 

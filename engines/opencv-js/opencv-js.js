@@ -58,7 +58,7 @@ function readNet() {
 }
 
 async function openNet() {
-    if (broken || library.fresh)
+    if (broken || library.cv.stackRestore)
         await library.renew(); /* what writes beyond its memory throws nothing, either */
     broken = false;
     net = call('load', readNet);
