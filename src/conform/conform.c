@@ -624,19 +624,25 @@ static size_t start_turn(struct work *work, int *engines)
     return up ? count : 0;
 }
 
-/* A few engines after the others, so that none waits long enough for a core to be called hung. */
+/* Some engines after the others, so that none waits long enough for a core to be called hung, and so many
+ * that the cores have work while a slow one of them holds up the rest of its turn. */
+static size_t at_once(const struct panel *panel)
+{
+    return 2 * pool_cores(panel->pool) + 1;
+}
+
 static int run_in_turns(struct work *work, struct progress *progress, struct error *err)
 {
     struct conform *conform = work->conform;
     struct pool *pool = work->panel->pool;
-    size_t at_once = pool_cores(pool) + 1;
-    int *engines = memory_zeroed(at_once, sizeof *engines), status = 0;
+    size_t most = at_once(work->panel);
+    int *engines = memory_zeroed(most, sizeof *engines), status = 0;
     for (; work->from < conform->engines && !status; work->from = work->to) {
         size_t left = conform->engines - work->from;
-        work->to = work->from + (left < at_once ? left : at_once);
+        work->to = work->from + (left < most ? left : most);
         size_t count = start_turn(work, engines);
         if (count)
-            status = run_cases(work, progress, work->from * conform->suite->count / at_once, err);
+            status = run_cases(work, progress, work->from * conform->suite->count / most, err);
         for (size_t i = 0; i < count && !status; i++) {
             int plain = pool_plain(pool, engines[i]);
             pool_rest(pool, engines[i]);
@@ -693,7 +699,7 @@ int conform_run(struct conform *conform, const struct suite *suite, const struct
     };
     str_init(&work.why);
     struct progress progress = {0};
-    size_t turns = options->by_itself ? panel->count / (pool_cores(panel->pool) + 1) + 1 : 1;
+    size_t turns = options->by_itself ? panel->count / at_once(panel) + 1 : 1;
     if (options->progress)
         progress_begin(&progress, "conform", suite->count * turns);
     struct progress *outer = pool_show(panel->pool, &progress);
