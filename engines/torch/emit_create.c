@@ -178,8 +178,11 @@ static int write_quantize(struct emit *e)
 static int write_dequantize(struct emit *e)
 {
     const char *scale, *zero = NULL;
+    int64_t asked = emit_attr(e, "output_dtype", 0);
     if (emit_type(e, 1) != DTYPE_FLOAT)
         return emit_unsupported(e, "scales of %s", dtype_name(emit_type(e, 1)));
+    if (asked != 0 && asked != DTYPE_FLOAT)
+        return emit_unsupported(e, "to another type than float32");
     if (along_axis(e, 1, &scale) < 0 || (emit_has(e, 2) && along_axis(e, 2, &zero) < 0))
         return -1;
     /* Differences of 8-bit numbers need more bits; those of int32 are rounded as ONNX says. */
