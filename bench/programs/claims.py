@@ -103,12 +103,14 @@ def said_releases(case, releases):
 def claims_of_releases(case, label_of):
     """label_of: {release: label}, ascending, the system's own among them."""
     own = split(case.finding["engine"])
-    if "other releases were not tried" in case.text:
-        yield "other releases were not tried", len(label_of) <= 1
-        return
-    said = said_releases(case, list(label_of))
     labels = {release: joined(own[0], split(label)[1], own[2]) for release, label in label_of.items()}
     case.ask(labels.values())
+    if "other releases were not tried" in case.text:  # nor are those that do not start with these knobs
+        others = [label for label in labels.values() if label != case.finding["engine"] and split(label)[1] not in ("", case.finding["version"])]
+        yield "other releases were not tried", not others or (case.of(case.finding["engine"])["state"] != "trouble" and
+                                                              all(case.of(one)["state"] == "trouble" for one in others))
+        return
+    said = said_releases(case, list(label_of))
     for release, label in labels.items():
         row = case.of(label)
         what = f"{release}: {said.get(release, 'not named') or 'not affected'}, and it {row['state']} ({row['verdict']})"
