@@ -21,8 +21,8 @@ const HEADERS = {
     5: { dims: 1, rows: 2, cols: 3, data: 5, count: 11, size: 14, step: 24, words: 34, lists: true, channelBits: 5 },
 };
 const ZERO = Buffer.alloc(1 << 16); /* WebAssembly's memory comes in pieces of so many bytes */
-/* Exceptions on a stack that cannot be put back. Of 1,442 on releases where it can, none left more than 4.8 kB, and no stack of
- * WebAssembly is smaller than 64 kB unless its maker wants it so. */
+/* Exceptions on a stack that cannot be put back. Of 1,442 on releases where it can, none left more than 4.8 kB; where its
+ * maker says nothing of it, the stack has 64 kB. */
 const THROWN = 8;
 const WHAT = 2; /* the place of std::exception::what() in a table of virtual functions, behind two destructors */
 

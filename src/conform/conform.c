@@ -624,8 +624,8 @@ static size_t start_turn(struct work *work, int *engines)
     return up ? count : 0;
 }
 
-/* Some engines after the others, so that none waits long enough for a core to be called hung, and so many
- * that the cores have work while a slow one of them holds up the rest of its turn. */
+/* How many engines share a turn: so few that none waits long enough for a core to be called hung, and so many
+ * that the cores have work while a slow one holds up the others. */
 static size_t at_once(const struct panel *panel)
 {
     return 2 * pool_cores(panel->pool) + 1;
